@@ -1,0 +1,85 @@
+package chat
+
+import "strings"
+
+// Model is the model that the client named, "" when absent or not a string.
+func (v *View) Model() string { return v.str(v.model) }
+
+// User is the body's "user", else its "safety_identifier", else "".
+func (v *View) User() string {
+	if u := v.str(v.user); u != "" {
+		return u
+	}
+	return v.str(v.safetyID)
+}
+
+// SessionHint is the conversation's identity as far as the body names one:
+// prompt_cache_key, else metadata.session_id, else metadata.user_id, else "".
+func (v *View) SessionHint() string {
+	for _, s := range []Span{v.cacheKey, v.metaSession, v.metaUser} {
+		if hint := v.str(s); hint != "" {
+			return hint
+		}
+	}
+	return ""
+}
+
+// Ambiguous reports that a key which edits depend on occurs more than once.
+// Such a body must go out as it came.
+func (v *View) Ambiguous() bool { return v.repeated }
+
+// Text returns the decoded text of message i: the string content, or its text
+// parts joined by newlines. Other content gives "".
+func (v *View) Text(i int) string {
+	m := &v.Messages[i]
+	switch m.Kind {
+	case KindString:
+		return v.str(m.Content)
+	case KindParts:
+		var texts []string
+		for _, p := range v.parts[m.parts[0]:m.parts[1]] {
+			if p.text.Found() {
+				texts = append(texts, v.str(p.text))
+			}
+		}
+		return strings.Join(texts, "\n")
+	}
+	return ""
+}
+
+// Human reports whether message i was written by a person: a user message
+// that does not merely carry tool results.
+func (v *View) Human(i int) bool {
+	m := &v.Messages[i]
+	if m.Role != RoleUser {
+		return false
+	}
+	if m.Kind != KindParts {
+		return m.Kind == KindString
+	}
+	for _, p := range v.parts[m.parts[0]:m.parts[1]] {
+		if !p.toolResult {
+			return true
+		}
+	}
+	return false
+}
+
+// Humans returns the indices of all human messages, oldest first.
+func (v *View) Humans() []int {
+	var at []int
+	for i := range v.Messages {
+		if v.Human(i) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// Leading returns the index of the leading system or developer message, or -1.
+func (v *View) Leading() int {
+	if len(v.Messages) > 0 && (v.Messages[0].Role == RoleSystem || v.Messages[0].Role == RoleDeveloper) {
+		return 0
+	}
+	return -1
+}

@@ -1,0 +1,173 @@
+package chat
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"unicode/utf8"
+)
+
+// Edit replaces the bytes at At by New. An empty At inserts before At.Start.
+type Edit struct {
+	At  Span
+	New []byte
+}
+
+// ErrOverlap is returned by Splice for edits that claim the same bytes, or
+// bytes that are not there.
+var ErrOverlap = errors.New("edits overlap")
+
+// Splice returns a copy of raw with the edits applied; all other bytes are
+// unchanged. Insertions at one offset keep the order they were given in.
+func Splice(raw []byte, edits []Edit) ([]byte, error) {
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b Edit) int {
+		return cmp.Or(a.At.Start-b.At.Start, a.At.End-b.At.End) // an insertion comes before a replacement
+	})
+	size := len(raw)
+	for _, e := range edits {
+		size += len(e.New)
+	}
+	out := make([]byte, 0, size)
+	at := 0
+	for _, e := range edits {
+		if e.At.Start < at || e.At.End < e.At.Start || e.At.End > len(raw) {
+			return nil, ErrOverlap
+		}
+		out = append(out, raw[at:e.At.Start]...)
+		out = append(out, e.New...)
+		at = e.At.End
+	}
+	return append(out, raw[at:]...), nil
+}
+
+// SetModel names another model. Without a "model" field one is added.
+func (v *View) SetModel(name string) Edit {
+	if v.model.Found() {
+		return Edit{v.model, AppendQuoted(nil, name)}
+	}
+	return v.addField("model", AppendQuoted(nil, name))
+}
+
+// AskUsage makes a streamed answer end with a usage chunk; ok is false when
+// the client asked already, the request is not streamed, or its stream_options
+// are of an undefined shape.
+func (v *View) AskUsage() (e Edit, ok bool) {
+	switch {
+	case !v.Stream || v.IncludeUsage:
+		return Edit{}, false
+	case v.includeUsage.Found():
+		return Edit{v.includeUsage, []byte("true")}, true
+	case !v.streamOptions.Found():
+		return v.addField("stream_options", []byte(`{"include_usage":true}`)), true
+	}
+	switch v.Raw[v.streamOptions.Start] {
+	case 'n':
+		return Edit{v.streamOptions, []byte(`{"include_usage":true}`)}, true
+	case '{':
+		field := []byte(`"include_usage":true`)
+		if !v.empty(v.streamOptions) {
+			field = append(field, ',')
+		}
+		at := v.streamOptions.Start + 1
+		return Edit{Span{at, at}, field}, true
+	}
+	return Edit{}, false
+}
+
+// AppendSystem adds text after the client's leading system or developer
+// message: inside its string, or as one more text part, so after any cached
+// one. Without such a message one is put in front. ok is false when there is
+// nowhere to put it (no messages, or content that is absent or of an undefined
+// shape).
+func (v *View) AppendSystem(text string) (e Edit, ok bool) {
+	if len(v.Messages) == 0 {
+		return Edit{}, false
+	}
+	if v.Leading() < 0 {
+		msg := append(AppendQuoted([]byte(`{"role":"system","content":`), text), '}', ',')
+		at := v.Messages[0].Span.Start
+		return Edit{Span{at, at}, msg}, true
+	}
+	m := &v.Messages[0]
+	switch m.Kind {
+	case KindString:
+		at := m.Content.End - 1
+		if at > m.Content.Start+1 { // the client's own text is not empty
+			text = "\n\n" + text
+		}
+		return Edit{Span{at, at}, appendEscaped(nil, text)}, true
+	case KindParts:
+		at := m.Content.End - 1
+		var b []byte
+		if m.parts[0] < m.parts[1] {
+			b = append(b, ',')
+			at = v.parts[m.parts[1]-1].span.End
+		}
+		return Edit{Span{at, at}, appendTextPart(b, text)}, true
+	case KindNull:
+		return Edit{m.Content, AppendQuoted(nil, text)}, true
+	}
+	return Edit{}, false
+}
+
+// PrefixUser puts text before what message i says. ok is false for content
+// that has no place for it.
+func (v *View) PrefixUser(i int, text string) (e Edit, ok bool) {
+	m := &v.Messages[i]
+	at := m.Content.Start + 1
+	switch m.Kind {
+	case KindString:
+		return Edit{Span{at, at}, appendEscaped(nil, text+"\n\n")}, true
+	case KindParts:
+		b := appendTextPart(nil, text)
+		if m.parts[0] < m.parts[1] {
+			b = append(b, ',')
+		}
+		return Edit{Span{at, at}, b}, true
+	}
+	return Edit{}, false
+}
+
+func (v *View) addField(key string, value []byte) Edit {
+	b := append(AppendQuoted(nil, key), ':')
+	b = append(b, value...)
+	if v.fields > 0 {
+		b = append(b, ',')
+	}
+	at := v.root.Start + 1
+	return Edit{Span{at, at}, b}
+}
+
+func (v *View) empty(object Span) bool {
+	w := &walker{b: v.Raw, i: object.Start + 1}
+	return w.peek() == '}'
+}
+
+func appendTextPart(dst []byte, text string) []byte {
+	return append(AppendQuoted(append(dst, `{"type":"text","text":`...), text), '}')
+}
+
+// AppendQuoted appends s to dst as a JSON string. Invalid UTF-8 becomes U+FFFD.
+func AppendQuoted(dst []byte, s string) []byte {
+	return append(appendEscaped(append(dst, '"'), s), '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendEscaped(dst []byte, s string) []byte {
+	dst = slices.Grow(dst, len(s))
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, '\\', 'n')
+		case r < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&15])
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return dst
+}
