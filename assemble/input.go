@@ -1,0 +1,76 @@
+package assemble
+
+import "time"
+
+// Input is all that one prompt is made of. Every field may be empty; an empty section is left out.
+type Input struct {
+	// Identity holds the agent's files (SOUL.md, IDENTITY.md, ROLE.md) in order. They go in verbatim.
+	Identity []IdentityFile
+	// LearnedIdentity holds what conversations taught about who the agent or user is; it follows the files.
+	LearnedIdentity []Frame
+	// Persona is the role to play, nil for none.
+	Persona *Persona
+
+	// State holds current facts, decisions and goals.
+	State []Frame
+	// KeyEntities are named at the end of State. Names alone say little, so without State they are left out.
+	KeyEntities []Entity
+	// RecentChanges holds what was added or superseded lately.
+	RecentChanges []Frame
+	// ActiveWork holds open goals and todos.
+	ActiveWork []Frame
+	// Preferences holds the user's preferences and standing instructions.
+	Preferences []Frame
+	// Recalled holds what a search for Query found, best first. That order is kept.
+	Recalled []Frame
+	// ScanSafe says that the safety scan passed Recalled; when false, Recalled is ignored.
+	ScanSafe bool
+
+	// Query is the human's newest text. It is never rendered; a note that only repeats it is left out.
+	Query string
+	// Tier is the size class of the model that will read the prompt.
+	Tier ModelTier
+	// Shape names the task shape: research, compare, draft, review, decide, plan-execute or mixed.
+	Shape string
+	// ShapeConfidence is the classifier's confidence in Shape, in [0,1].
+	ShapeConfidence float64
+	// FormatFixed says that the caller fixed the answer's form (a response_format or a required tool), which a
+	// scaffold would contradict.
+	FormatFixed bool
+	// HeldOut puts this conversation in the arm that gets no scaffold; see [HeldOut].
+	HeldOut bool
+}
+
+// IdentityFile is one of the operator's identity files. A blank one is skipped.
+type IdentityFile struct {
+	Name, Text string
+}
+
+// Persona is a role to play. The text is the operator's and goes in verbatim; the name may come from anyone and is
+// escaped.
+type Persona struct {
+	Name, Text string
+}
+
+// Frame is one remembered item.
+type Frame struct {
+	// ID identifies the memory. Frames with the same ID, or the same words, are shown once in a prompt.
+	ID string
+	// Type is the memory's kind (fact, decision, goal, …), shown before its content.
+	Type string
+	// Content is what was remembered, in any form; it is rendered as one escaped line.
+	Content string
+	// Importance ranks frames within a section, highest first.
+	Importance float64
+	// CreatedAt dates the line, to the day in UTC, and breaks ties of importance, newest first. Zero shows no date.
+	CreatedAt time.Time
+	// Pinned puts the frame before all that aren't.
+	Pinned bool
+	// Personal says that the frame belongs to one user rather than to the workspace; it shows in Block.Source.
+	Personal bool
+}
+
+// Entity is something that the notes are about: a person, a project, a system.
+type Entity struct {
+	Name, Type string
+}
