@@ -1,0 +1,181 @@
+package ledger
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/understudy-ai/understudy/internal/sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Config is what [Open] needs. Path alone must be set.
+type Config struct {
+	Path       string           // The SQLite file.
+	Logger     *slog.Logger     // Nil: nothing is logged.
+	Clock      func() time.Time // Stands in for a missing Entry.At. Nil: time.Now.
+	Queue      int              // Entries that may wait to be written. Default 1024.
+	FlushEvery time.Duration    // How long an entry may wait for company. Default 100 ms.
+}
+
+// Ledger keeps entries in a SQLite file. One goroutine writes them in batches.
+// A Ledger is safe for concurrent use.
+type Ledger struct {
+	db         *sqlite.DB
+	logger     *slog.Logger
+	clock      func() time.Time
+	flushEvery time.Duration
+
+	// queue is sent to under gate held for reading, and closed under gate held
+	// for writing, so that nothing is sent to a closed channel.
+	queue  chan item
+	gate   sync.RWMutex
+	closed bool // Guarded by gate.
+
+	closing chan struct{} // Closed when Close begins: no more retries.
+	done    chan struct{} // Closed when the writer has ended.
+	lost    int           // Entries given up at Close. The writer's until done.
+
+	failure   atomic.Pointer[error] // Why the last write failed, nil when it didn't.
+	closeOnce sync.Once
+	closeErr  error // Set by closeOnce.
+}
+
+// item is an entry to write or, with flushed set, a wish to be told when
+// everything before it has been written.
+type item struct {
+	entry   Entry
+	flushed chan struct{}
+}
+
+var errClosed = errors.New("ledger is closed")
+
+// Open opens the ledger at cfg.Path, making the file where there is none, and
+// starts its writer. ctx bounds the opening alone. The caller must Close it.
+func Open(ctx context.Context, cfg Config) (*Ledger, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Queue <= 0 {
+		cfg.Queue = 1024
+	}
+	if cfg.FlushEvery <= 0 {
+		cfg.FlushEvery = 100 * time.Millisecond
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("opening ledger: %w", err)
+	}
+	db, err := sqlite.Open(ctx, cfg.Path, files)
+	if err != nil {
+		return nil, fmt.Errorf("opening ledger: %w", err)
+	}
+
+	l := &Ledger{
+		db:         db,
+		logger:     cfg.Logger,
+		clock:      cfg.Clock,
+		flushEvery: cfg.FlushEvery,
+		queue:      make(chan item, cfg.Queue),
+		closing:    make(chan struct{}),
+		done:       make(chan struct{}),
+	}
+	go l.write() // Ends when the queue is closed; Close waits for it.
+
+	return l, nil
+}
+
+// Record takes e to be written within the flush interval. It never drops an
+// entry: when the queue is full, because the file is locked or the disk full,
+// it waits for room. Call it after the answer has been sent, so that what
+// waits is the end of a request and not its client. What is recorded after
+// Close is lost, and logged.
+func (l *Ledger) Record(e Entry) {
+	if e.At.IsZero() {
+		e.At = l.clock()
+	}
+	l.gate.RLock()
+	defer l.gate.RUnlock()
+	if l.closed {
+		l.logger.Error("ledger entry lost", "request_id", e.ID, "error", errClosed)
+		return
+	}
+	l.queue <- item{entry: e}
+}
+
+// Sync waits until all that was recorded before has been written, and returns
+// why it couldn't be.
+func (l *Ledger) Sync(ctx context.Context) error {
+	flushed := make(chan struct{})
+	if err := l.enqueue(ctx, item{flushed: flushed}); err != nil {
+		return fmt.Errorf("syncing ledger: %w", err)
+	}
+	select {
+	case <-flushed:
+		return l.Check()
+	case <-ctx.Done():
+		return fmt.Errorf("syncing ledger: %w", errors.Join(ctx.Err(), l.Check()))
+	}
+}
+
+func (l *Ledger) enqueue(ctx context.Context, it item) error {
+	l.gate.RLock()
+	defer l.gate.RUnlock()
+	if l.closed {
+		return errClosed
+	}
+	select {
+	case l.queue <- it:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// QueueLen is how many entries wait to be written.
+func (l *Ledger) QueueLen() int { return len(l.queue) }
+
+// Check returns why the last write failed, nil if it didn't. Entries are not
+// lost meanwhile; readiness should be.
+func (l *Ledger) Check() error {
+	if err := l.failure.Load(); err != nil {
+		return fmt.Errorf("writing ledger: %w", *err)
+	}
+
+	return nil
+}
+
+// Close writes what is left and closes the file. A file that can't be written
+// now gets one more attempt for each batch; the error says how many entries
+// were lost. Closing again returns the same.
+func (l *Ledger) Close() error {
+	l.closeOnce.Do(func() {
+		close(l.closing)
+		l.gate.Lock() // Waits for the Records under way; the writer makes room.
+		l.closed = true
+		close(l.queue)
+		l.gate.Unlock()
+		<-l.done
+
+		l.closeErr = l.db.Close()
+		if l.lost > 0 {
+			l.closeErr = errors.Join(fmt.Errorf("%d entries lost: %w", l.lost, l.Check()), l.closeErr)
+		}
+		if l.closeErr != nil {
+			l.closeErr = fmt.Errorf("closing ledger: %w", l.closeErr)
+		}
+	})
+
+	return l.closeErr
+}

@@ -1,0 +1,50 @@
+-- One row a request. Money is in billionths of a dollar (divide by 1e9); it is
+-- NULL in a request that couldn't be priced. Times: Unix microseconds, UTC;
+-- durations: nanoseconds.
+CREATE TABLE requests (
+    id                TEXT    NOT NULL PRIMARY KEY,
+    at_us             INTEGER NOT NULL,
+    tenant            TEXT    NOT NULL,
+    agent             TEXT    NOT NULL,
+    user              TEXT    NOT NULL,
+    session           TEXT    NOT NULL,
+    channel           TEXT    NOT NULL,
+    process_type      TEXT    NOT NULL,
+    requested_model   TEXT    NOT NULL,
+    routed_model      TEXT    NOT NULL,
+    answered_model    TEXT    NOT NULL,
+    baseline_model    TEXT    NOT NULL,
+    profile           TEXT    NOT NULL,
+    tier              TEXT    NOT NULL,
+    shape             TEXT    NOT NULL,
+    reason            TEXT    NOT NULL,
+    score             REAL    NOT NULL,
+    streamed          INTEGER NOT NULL,
+    status            INTEGER NOT NULL,
+    outcome           TEXT    NOT NULL,
+    usage_known       INTEGER NOT NULL,
+    input             INTEGER NOT NULL,
+    cached            INTEGER NOT NULL,
+    cache_write       INTEGER NOT NULL,
+    output            INTEGER NOT NULL,
+    reasoning         INTEGER NOT NULL,
+    injected_memory   INTEGER NOT NULL,
+    injected_scaffold INTEGER NOT NULL,
+    warm              INTEGER,
+    retry_cost        INTEGER NOT NULL,
+    cost              INTEGER,
+    baseline          INTEGER,
+    saved_routing     INTEGER,
+    saved_memory      INTEGER,
+    saved_scaffold    INTEGER,
+    saved_cache       INTEGER,
+    saved_retries     INTEGER,
+    overhead_ns       INTEGER NOT NULL,
+    first_byte_ns     INTEGER NOT NULL,
+    total_ns          INTEGER NOT NULL,
+    memories_used     INTEGER NOT NULL,
+    fail_open         TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX requests_at ON requests (at_us);
+CREATE INDEX requests_tenant_agent ON requests (tenant, agent, at_us);

@@ -1,0 +1,186 @@
+package ledger
+
+import "math"
+
+// Settle fills e's Cost, Baseline, Saved and Priced from its usage. routed and
+// baseline are the prices of the two models, nil when unknown; reportedCost is
+// what the upstream says this answer cost in USD (x-litellm-response-cost),
+// nil when it doesn't say. It overrides our own reckoning.
+//
+// The baseline is the baseline model on the original prompt, which is the
+// prompt less what we injected, with the same answer and the same share of
+// cached tokens, or with WarmTokens cached where that is known. The difference
+// to the cost is split so that
+//
+//	Baseline − Cost = Routing + Memory + Scaffold + Cache + Retries
+//
+// holds to the last of the whole billionths of a dollar that all of them are
+// rounded to:
+//
+//   - Memory, Scaffold: minus the injected tokens, at what a prompt token of
+//     this very request cost on average. Charging them as if none were cached
+//     would show up as routing savings even where nothing was routed.
+//   - Cache: the baseline with the cache it would have had, less the baseline
+//     with this request's share of cached tokens. Negative when a switch left
+//     a warm cache behind.
+//   - Retries: minus RetryCost.
+//   - Routing: the rest.
+//
+// A request that failed without a bill costs and saves 0; one that failed with
+// a bill never saves, but may overspend. If the usage, the baseline's price,
+// or the routed price where it is needed is unknown, e stays unpriced.
+func Settle(e *Entry, routed, baseline *Price, reportedCost *float64) {
+	e.Cost, e.Baseline, e.Saved, e.Priced = nil, nil, Savings{}, false
+
+	retries := toNano(e.RetryCost)
+	if !e.UsageKnown {
+		if e.unbilled() {
+			e.price(bill{cost: retries, retries: -retries})
+		}
+		return
+	}
+	b, ok := reckon(e, routed, baseline, plausible(reportedCost))
+	if !ok {
+		return
+	}
+	b.cost += retries
+	b.retries = -retries
+	if e.failed() && b.baseline > b.cost {
+		b = bill{cost: b.cost, baseline: b.cost}
+	}
+	e.price(b)
+}
+
+// unbilled reports whether a request without usage is known to be free.
+func (e *Entry) unbilled() bool {
+	switch e.Outcome {
+	case OutcomeUpstreamError, OutcomeUnreachable, OutcomeRejected:
+		return true
+	default:
+		return false
+	}
+}
+
+// failed reports whether the client got less than an answer, and not by its
+// own choice.
+func (e *Entry) failed() bool {
+	switch e.Outcome {
+	case OutcomeOK, OutcomeBypass, OutcomeClientCancelled:
+		return false
+	default:
+		return true
+	}
+}
+
+// plausible returns a reported cost, or nil for what can't be one.
+func plausible(cost *float64) *float64 {
+	if cost == nil || !(*cost >= 0 && *cost <= maxUSD) { // NaN compares false.
+		return nil
+	}
+
+	return cost
+}
+
+// bill is the money of one request; routing's share is what remains.
+type bill struct {
+	cost, baseline, memory, scaffold, cache, retries nano
+}
+
+// reckon works out all of e's bill but the retries.
+func reckon(e *Entry, routed, baseline *Price, reported *float64) (bill, bool) {
+	u := e.Usage
+	memory := clamp(e.InjectedMemoryTokens, u.Input)
+	scaffold := clamp(e.InjectedScaffoldTokens, u.Input-memory)
+	injected := memory + scaffold
+
+	cost, known := routed.Cost(u)
+	if baseline == nil || !known && (reported == nil || injected > 0) {
+		return bill{}, false
+	}
+
+	// How far the upstream's bill is from our price list. It applies to the
+	// baseline too where that is the same price, lest a discount on the bill
+	// look like a saving.
+	factor := 1.0
+	if reported != nil {
+		if cost > 0 {
+			factor = *reported / cost
+		}
+		cost = *reported
+	}
+	baseFactor := 1.0
+	if baseline.equal(routed) {
+		baseFactor = factor
+	}
+
+	original := float64(u.Input - injected)
+	sameShare := baseFactor * (baseline.prompt(u)*share(original, u.Input) + baseline.answer(u))
+	warm := sameShare
+	if e.WarmTokens != nil {
+		warm = baseFactor * (warmPrompt(baseline, u, original, *e.WarmTokens) + baseline.answer(u))
+	}
+
+	b := bill{
+		cost:     toNano(cost),
+		baseline: toNano(warm),
+		cache:    toNano(warm) - toNano(sameShare),
+	}
+	if injected > 0 {
+		prompt := factor * routed.prompt(u)
+		b.memory = -toNano(prompt * share(float64(memory), u.Input))
+		b.scaffold = -toNano(prompt * share(float64(scaffold), u.Input))
+	}
+
+	return b, true
+}
+
+// warmPrompt returns the USD for the original prompt with cached tokens of it
+// in the cache. The rest is written to the cache in u's own proportion.
+func warmPrompt(p *Price, u Usage, original float64, cached int64) float64 {
+	hit := math.Min(math.Max(float64(cached), 0), original)
+	written := (original - hit) * share(float64(u.CacheWrite), u.Input-u.Cached)
+
+	return p.tokens(original-hit-written, hit, written)
+}
+
+// share returns part/whole, 0 of nothing.
+func share(part float64, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+
+	return part / float64(whole)
+}
+
+func clamp(n, most int64) int64 { return max(0, min(n, most)) }
+
+// price writes b into e.
+func (e *Entry) price(b bill) {
+	cost, baseline := b.cost.usd(), b.baseline.usd()
+	e.Cost, e.Baseline, e.Priced = &cost, &baseline, true
+	e.Saved = Savings{
+		Routing:  (b.baseline - b.cost - b.memory - b.scaffold - b.cache - b.retries).usd(),
+		Memory:   b.memory.usd(),
+		Scaffold: b.scaffold.usd(),
+		Cache:    b.cache.usd(),
+		Retries:  b.retries.usd(),
+	}
+}
+
+// nano is money in billionths of a dollar. A cheap cached token costs a few of
+// them, so rounding is far below what any bill shows, and integers add up
+// exactly in Go and in SQLite.
+type nano int64
+
+// maxUSD bounds one amount, so that 9,000 of the largest still fit an int64.
+const maxUSD = 1e6
+
+func toNano(usd float64) nano {
+	if math.IsNaN(usd) {
+		return 0
+	}
+
+	return nano(math.Round(math.Max(-maxUSD, math.Min(usd, maxUSD)) * 1e9))
+}
+
+func (n nano) usd() float64 { return float64(n) / 1e9 }
