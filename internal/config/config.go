@@ -1,0 +1,197 @@
+// Package config holds the configuration of Understudy: one tree of plain structs, the defaults in one constructor
+// ([Default]), and [Load], which lays a strict YAML file, the environment and command-line flags over them in that
+// order and then validates the result.
+//
+// Nothing in a file is guessed or skipped: an unknown or repeated key, a value of the wrong kind and a broken rule
+// are errors that name the file, line and column, and all problems of a file are reported at once. Where a value came
+// from is kept for each key, so that [Loaded.Print] can show the effective configuration with its sources.
+//
+// The package reads values and judges them, and does no more: it opens no store, contacts no upstream, knows no price
+// list, and holds no API key (it holds the name of the variable or file that has one). Other packages do not import
+// it; each has its own Config, which internal/cmd fills from this one.
+package config
+
+import "time"
+
+// Config is the whole configuration. It is not changed after [Load] and may be read from many goroutines.
+//
+// The yaml tags are the one list of keys: reading, environment names, flags and printing all walk this tree.
+type Config struct {
+	// Listen is the host:port to serve on. Port 0 takes any free port.
+	Listen string `yaml:"listen"`
+	// DataDir is the folder of the stores, made when missing. Relative to the working directory, as every path here.
+	DataDir string `yaml:"data_dir"`
+	Log     Log    `yaml:"log"`
+	// Upstreams are the servers that requests may go to, by name.
+	Upstreams map[string]Upstream `yaml:"upstreams"`
+	// Models are what routing may choose from.
+	Models  []Model `yaml:"models"`
+	Routing Routing `yaml:"routing"`
+	// Agents are the settings of single agents, by the id that callers send.
+	Agents   map[string]Agent `yaml:"agents"`
+	Memory   Memory           `yaml:"memory"`
+	Assemble Assemble         `yaml:"assemble"`
+	Auth     Auth             `yaml:"auth"`
+	Limits   Limits           `yaml:"limits"`
+	Shutdown Shutdown         `yaml:"shutdown"`
+}
+
+// Log says what is logged to stderr, and how.
+type Log struct {
+	// Level is debug, info, warn or error.
+	Level string `yaml:"level"`
+	// Format is text or json.
+	Format string `yaml:"format"`
+}
+
+// Model is one model that routing may choose.
+type Model struct {
+	// Name is what clients, profiles, headers and metrics call the model. Unique.
+	Name string `yaml:"name"`
+	// ID is what the upstream calls it. Load sets it to Name when it is not given.
+	ID string `yaml:"id"`
+	// Upstream names an entry of Config.Upstreams.
+	Upstream string `yaml:"upstream"`
+	// Tier is the model's own size, small, mid or frontier, which decides how much memory and scaffold it gets.
+	// Empty: by the model's family.
+	Tier string `yaml:"tier"`
+	// Context and MaxOutput are in tokens. 0: from the built-in price list.
+	Context   int `yaml:"context"`
+	MaxOutput int `yaml:"max_output"`
+	// Supports lists abilities: tools, vision, audio, file, json_schema, reasoning. Empty: from the built-in list.
+	Supports []string `yaml:"supports"`
+	// Price overrides the built-in price list.
+	Price Price `yaml:"price"`
+}
+
+// Price is in USD per million tokens. Nil is not given, which is never the same as free.
+type Price struct {
+	Input      *float64 `yaml:"input"`
+	Output     *float64 `yaml:"output"`
+	CacheRead  *float64 `yaml:"cache_read"`
+	CacheWrite *float64 `yaml:"cache_write"`
+}
+
+// Routing says how a request gets its model.
+type Routing struct {
+	Enabled bool `yaml:"enabled"`
+	// ExplicitModels says what happens to a model that the client named: cheaper (only a cheaper one may take its
+	// place), route (the tier decides) or respect (only auto models are routed).
+	ExplicitModels string `yaml:"explicit_models"`
+	// Profile names the profile of callers that ask for none.
+	Profile  string             `yaml:"profile"`
+	Profiles map[string]Profile `yaml:"profiles"`
+	// ProcessTypes gives each process type (channel, branch, worker, compactor, cortex) its default model.
+	ProcessTypes map[string]string `yaml:"process_types"`
+	// TaskOverrides gives a task type (any key that callers send, such as coding) a fixed model.
+	TaskOverrides map[string]string `yaml:"task_overrides"`
+	PromptRouting PromptRouting     `yaml:"prompt_routing"`
+	Session       Session           `yaml:"session"`
+}
+
+// Profile names the model for each prompt tier.
+type Profile struct {
+	Light    string `yaml:"light"`
+	Standard string `yaml:"standard"`
+	Heavy    string `yaml:"heavy"`
+}
+
+// PromptRouting says how a message is scored and what the score decides.
+type PromptRouting struct {
+	// ProcessTypes are those whose model follows the prompt tier; the others keep their default. Empty: none.
+	ProcessTypes []string `yaml:"process_types"`
+	// Scorer is keyword.
+	Scorer     string     `yaml:"scorer"`
+	Boundaries Boundaries `yaml:"boundaries"`
+	// Weights is each dimension's share of the score, in [0, 1].
+	Weights map[string]float64 `yaml:"weights"`
+	// Keywords edits the built-in keyword lists, by dimension.
+	Keywords map[string]Keywords `yaml:"keywords"`
+	// MinConfidence in [0, 1): a score with less is not trusted, and the tier is standard. A score on a boundary
+	// has 0.5.
+	MinConfidence float64 `yaml:"min_confidence"`
+}
+
+// Boundaries are the scores at which one prompt tier ends and the next begins, in [-1, 1].
+type Boundaries struct {
+	LightStandard float64 `yaml:"light_standard"`
+	StandardHeavy float64 `yaml:"standard_heavy"`
+}
+
+// Keywords edits one keyword list.
+type Keywords struct {
+	Add    []string `yaml:"add"`
+	Remove []string `yaml:"remove"`
+}
+
+// Session says how long a conversation is remembered and when it moves to another model.
+type Session struct {
+	// Idle ends a session that had no request for so long.
+	Idle time.Duration `yaml:"idle"`
+	// DownAfter is how many human turns in a row must ask for less before the tier goes down.
+	DownAfter int `yaml:"down_after"`
+	// MaxSessions bounds the sessions held in RAM; the least recently used go first.
+	MaxSessions int `yaml:"max_sessions"`
+}
+
+// Agent is what is special about one agent.
+type Agent struct {
+	// Profile names a routing profile. Empty: routing.profile.
+	Profile string `yaml:"profile"`
+	// IdentityDir is a folder with SOUL.md, IDENTITY.md and ROLE.md. Empty: the agent has no identity files.
+	IdentityDir string  `yaml:"identity_dir"`
+	Persona     Persona `yaml:"persona"`
+}
+
+// Persona is a way of speaking that an agent takes on. Both fields, or none.
+type Persona struct {
+	Name string `yaml:"name"`
+	Text string `yaml:"text"`
+}
+
+// Memory says what is learned from conversations.
+type Memory struct {
+	Enabled bool `yaml:"enabled"`
+	// Capture is turns (what was said, and facts from it), facts (only these) or off (recall, learn nothing).
+	Capture string `yaml:"capture"`
+	// TurnTTL is how long turns are kept. Facts stay until they are forgotten.
+	TurnTTL time.Duration `yaml:"turn_ttl"`
+	// Queue is how many answered exchanges may wait to be learned.
+	Queue int `yaml:"queue"`
+}
+
+// Assemble says what is added to a prompt, and where.
+type Assemble struct {
+	Enabled bool `yaml:"enabled"`
+	// Placement is epoch (a block frozen per session, kind to provider caches) or system (rendered afresh each turn).
+	Placement string `yaml:"placement"`
+	// MaxSystemChars bounds what is added, in characters.
+	MaxSystemChars int `yaml:"max_system_chars"`
+	// ConfidenceThreshold in [0, 1]: a task shape with less gets no response scaffold.
+	ConfidenceThreshold float64 `yaml:"confidence_threshold"`
+	// HoldOut is the share of sessions, in [0, 1], that get no scaffold, so that its effect can be measured.
+	HoldOut float64 `yaml:"hold_out"`
+}
+
+// Auth says who may call.
+type Auth struct {
+	// Mode is none (everyone who can reach a loopback address) or passthrough (the tenant is a hash of the caller's
+	// Authorization header, which the upstream judges).
+	Mode string `yaml:"mode"`
+}
+
+// Limits bounds what one request may take.
+type Limits struct {
+	// BodyBytes and HeaderBytes are the largest request body and header block accepted.
+	BodyBytes   int `yaml:"body_bytes"`
+	HeaderBytes int `yaml:"header_bytes"`
+	// SmartBudget is the time that scoring, recall, routing and assembly may take together before the request goes
+	// on without them.
+	SmartBudget time.Duration `yaml:"smart_budget"`
+}
+
+// Shutdown says how a stop goes.
+type Shutdown struct {
+	// Grace is how long answers in progress may take to finish.
+	Grace time.Duration `yaml:"grace"`
+}
