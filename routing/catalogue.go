@@ -1,0 +1,132 @@
+package routing
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
+)
+
+// Model is one model that routing may choose. Read-only once in a Catalogue.
+type Model struct {
+	Name      string // what clients, profiles and metrics call it
+	ID        string // what its upstream calls it
+	Upstream  string
+	Tier      assemble.ModelTier
+	Context   int           // window in tokens, 0 unknown
+	MaxOutput int           // tokens, 0 unknown
+	Supports  []string      // abilities; nil unknown, then none is held against it
+	Price     *ledger.Price // nil unknown
+}
+
+// Catalogue is the set of models of one configuration.
+type Catalogue struct {
+	models []*Model
+	byName map[string]*Model
+}
+
+// NewCatalogue completes the models from the price list where the
+// configuration left something open: price, window, output limit, abilities.
+func NewCatalogue(models []Model, prices *ledger.PriceList) (*Catalogue, error) {
+	c := &Catalogue{byName: make(map[string]*Model)}
+	var errs []error
+	for _, m := range models {
+		if m.ID == "" {
+			m.ID = m.Name
+		}
+		if _, dup := c.byName[m.Name]; dup {
+			errs = append(errs, fmt.Errorf("model %q is listed twice", m.Name))
+		}
+		if info, ok := prices.Lookup(m.ID); ok {
+			complete(&m, info)
+		}
+		c.models = append(c.models, &m)
+		c.byName[m.Name] = &m
+	}
+	for _, m := range c.models { // an upstream's own id is as good as our name
+		if _, taken := c.byName[m.ID]; !taken {
+			c.byName[m.ID] = m
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+func complete(m *Model, info ledger.ModelInfo) {
+	if m.Price == nil {
+		m.Price = &info.Price
+	}
+	if m.Context == 0 {
+		m.Context = info.Context
+	}
+	if m.MaxOutput == 0 {
+		m.MaxOutput = info.MaxOutput
+	}
+	if m.Supports == nil {
+		m.Supports = info.Supports
+	}
+}
+
+// Find returns the model with this name or upstream id.
+func (c *Catalogue) Find(name string) (*Model, bool) {
+	m, ok := c.byName[name]
+	return m, ok
+}
+
+// All returns the models in the order of the configuration.
+func (c *Catalogue) All() []*Model { return c.models }
+
+// windowMargin keeps a tenth of the window free: the token count before the
+// answer is an estimate.
+const windowMargin = 1.1
+
+// lacks says why the model cannot serve a request, "" when it can.
+func (m *Model) lacks(r *Request) string {
+	if m.Supports != nil {
+		for _, need := range needed(r.Needs) {
+			if !slices.Contains(m.Supports, need) {
+				return "no " + need
+			}
+		}
+	}
+	if m.MaxOutput > 0 && r.MaxOutput > m.MaxOutput {
+		return fmt.Sprintf("output limit %d < %d", m.MaxOutput, r.MaxOutput)
+	}
+	if want := int(windowMargin * float64(r.InputTokens+r.MaxOutput)); m.Context > 0 && want > m.Context {
+		return fmt.Sprintf("window %d < %d", m.Context, want)
+	}
+	return ""
+}
+
+// needed lists the abilities asked for, by their names in the configuration.
+func needed(n chat.Needs) []string {
+	var out []string
+	for _, a := range []struct {
+		asked bool
+		name  string
+	}{
+		{n.Tools, "tools"},
+		{n.Vision, "vision"},
+		{n.Audio, "audio"},
+		{n.File, "file"},
+		{n.JSONSchema, "json_schema"},
+		{n.Reasoning, "reasoning"},
+	} {
+		if a.asked {
+			out = append(out, a.name)
+		}
+	}
+	return out
+}
+
+// estimate is what a request would cost on the model, in USD; ok is false when
+// the price is unknown. An answer of typicalOutput tokens is assumed.
+func (m *Model) estimate(r *Request) (usd float64, ok bool) {
+	const typicalOutput = 500 // no limit tells how long an answer will be: clients send max_tokens 64000 with "hi"
+	if m.Price == nil {
+		return 0, false
+	}
+	return m.Price.Cost(ledger.Usage{Input: int64(r.InputTokens), Output: typicalOutput})
+}
