@@ -1,0 +1,199 @@
+package proxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
+)
+
+// chat serves a chat completion.
+func (s *Server) chat(c *fiber.Ctx) error {
+	ctx := c.Context()
+	x, err := s.begin(&ctx.Request.Header)
+	defer func() { x.describe(&ctx.Response.Header) }()
+	if err != nil {
+		return x.reject(err)
+	}
+	if x.body, err = readBody(ctx, s.cfg.Limits.BodyBytes); err != nil {
+		return x.reject(err)
+	}
+	if x.view, err = chat.Parse(x.body); err != nil {
+		return x.reject(err)
+	}
+	out, err := x.plan()
+	if err != nil {
+		return x.reject(err)
+	}
+	x.entry.Overhead = time.Since(x.start)
+	x.entry.Streamed = x.view.Stream
+	x.stop = watch(ctx.Conn(), x.cancel.cancel)
+	resp, err := s.send(ctx, x, out)
+	if err != nil {
+		return x.abandon(err)
+	}
+	if isEventStream(&resp.Header) {
+		x.stream(ctx, resp, out.hideUsage)
+		return nil
+	}
+	return x.whole(ctx, resp)
+}
+
+// reject ends a request that never went upstream.
+func (x *exchange) reject(err error) error {
+	x.finish(ledger.OutcomeRejected, chat.AsError(err).Status, nil)
+	return err
+}
+
+// abandon ends a request that the upstream did not answer.
+func (x *exchange) abandon(err error) error {
+	x.stop()
+	outcome, e := upstreamError(err)
+	status := e.Status
+	if outcome == ledger.OutcomeClientCancelled {
+		status = 0 // nobody is there to get one
+	} else {
+		x.s.cfg.Logger.Warn("upstream failed", "id", x.id, "error", err)
+	}
+	x.finish(outcome, status, nil)
+	return e
+}
+
+// send writes the request upstream.
+func (s *Server) send(ctx *fasthttp.RequestCtx, x *exchange, out *outbound) (*response, error) {
+	req := fasthttp.AcquireRequest()
+	defer fasthttp.ReleaseRequest(req)
+	forwardHeaders(&ctx.Request.Header, &req.Header)
+	// The answer's usage has to be readable, and a stream must not wait for a
+	// compressor's buffer.
+	req.Header.Del(fasthttp.HeaderAcceptEncoding)
+	req.Header.Del(fasthttp.HeaderContentEncoding) // readBody decoded it
+	out.upstream.address(req, "/chat/completions"+query(ctx))
+	req.SetBodyRaw(out.body)
+	x.sent = time.Now()
+	return out.upstream.do(req, &x.cancel)
+}
+
+// query is the request's query string with its question mark.
+func query(ctx *fasthttp.RequestCtx) string {
+	if q := ctx.URI().QueryString(); len(q) > 0 {
+		return "?" + string(q)
+	}
+	return ""
+}
+
+// stream hands the answer's body to the relay and returns: fasthttp reads it
+// after the handler.
+func (x *exchange) stream(ctx *fasthttp.RequestCtx, resp *response, hide bool) {
+	copyHeaders(&resp.Header, &ctx.Response.Header)
+	ctx.Response.ImmediateHeaderFlush = true
+	ctx.Response.SetBodyStream(&relay{x: x, resp: resp, status: resp.Header.StatusCode(), hide: hide}, -1)
+}
+
+// whole reads an answer that is not streamed and sends it with what it cost.
+func (x *exchange) whole(ctx *fasthttp.RequestCtx, resp *response) error {
+	defer x.stop()
+	status := resp.Header.StatusCode()
+	body, err := readAnswer(resp)
+	x.stop()
+	x.stop = func() {}
+	resp.Close()
+	if err != nil {
+		if x.cancel.cancelled() {
+			err = errCancelled
+		}
+		return x.abandon(err)
+	}
+	x.entry.FirstByte = time.Since(x.start)
+	x.answer.Body(body)
+	outcome := x.wholeOutcome(status)
+	x.entry.Outcome = outcome
+	x.price(reportedCost(&resp.Header))
+	copyHeaders(&resp.Header, &ctx.Response.Header)
+	ctx.Response.SetBodyRaw(body)
+	if e := &x.entry; e.Priced {
+		ctx.Response.Header.Set(headerCost, usd(*e.Cost))
+		ctx.Response.Header.Set(headerSaved, usd(*e.Baseline-*e.Cost))
+	}
+	x.finish(outcome, status, nil)
+	return nil
+}
+
+func (x *exchange) wholeOutcome(status int) string {
+	switch {
+	case status >= 400 || x.answer.Failed:
+		return ledger.OutcomeUpstreamError
+	case x.who.bypass:
+		return ledger.OutcomeBypass
+	}
+	return ledger.OutcomeOK
+}
+
+func usd(v float64) string { return strconv.FormatFloat(v, 'f', 9, 64) }
+
+// reportedCost is what the upstream says the answer cost, nil when it does not.
+func reportedCost(h *fasthttp.ResponseHeader) *float64 {
+	v, err := strconv.ParseFloat(string(h.Peek("X-Litellm-Response-Cost")), 64)
+	if err != nil {
+		return nil
+	}
+	return &v
+}
+
+// maxAnswer bounds an answer that is read whole.
+const maxAnswer = 64 << 20
+
+func readAnswer(resp *response) ([]byte, error) {
+	if n := resp.Size(); n >= 0 && n <= maxAnswer {
+		body := make([]byte, n)
+		_, err := io.ReadFull(resp, body)
+		return body, err
+	}
+	body, err := io.ReadAll(io.LimitReader(resp, maxAnswer+1))
+	if err == nil && len(body) > maxAnswer {
+		err = fmt.Errorf("%w: answer larger than %d bytes", errBroken, maxAnswer)
+	}
+	return body, err
+}
+
+// readBody reads the request's body, decoding gzip. Both sizes are bounded.
+func readBody(ctx *fasthttp.RequestCtx, limit int) ([]byte, error) {
+	tooLarge := &chat.Error{Status: 413, Code: chat.CodeBodyTooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body_bytes).", limit)}
+	size := ctx.Request.Header.ContentLength()
+	if size > limit {
+		ctx.Response.SetConnectionClose() // the rest is not worth reading
+		return nil, tooLarge
+	}
+	var src io.Reader = bytes.NewReader(ctx.Request.Body())
+	if stream := ctx.RequestBodyStream(); stream != nil {
+		src = stream
+	}
+	switch enc := string(ctx.Request.Header.ContentEncoding()); enc {
+	case "", "identity":
+	case "gzip":
+		zr, err := gzip.NewReader(src)
+		if err != nil {
+			return nil, &chat.Error{Status: 400, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "The request body is not gzip, although Content-Encoding says so."}
+		}
+		src, size = zr, 0
+	default:
+		return nil, &chat.Error{Status: 415, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "Content-Encoding takes gzip or identity."}
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, max(size, 0)+bytes.MinRead))
+	if _, err := buf.ReadFrom(io.LimitReader(src, int64(limit)+1)); err != nil {
+		return nil, &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The request body could not be read to its end."}
+	}
+	if buf.Len() > limit {
+		ctx.Response.SetConnectionClose()
+		return nil, tooLarge
+	}
+	return buf.Bytes(), nil
+}

@@ -1,0 +1,207 @@
+package proxy
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/memory"
+	"github.com/understudy-ai/understudy/routing"
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+// exchange is one chat request from its arrival to its row in the ledger. The
+// handler owns it first; for a stream the relay takes over when the handler
+// returns. finish ends it, once.
+type exchange struct {
+	s     *Server
+	start time.Time
+	sent  time.Time // when the request went upstream
+	id    string
+	who   identity
+	body  []byte // as the client sent it, decoded
+	view  *chat.View
+
+	session  string // key of the conversation
+	score    scoring.Score
+	shape    scoring.Shape
+	decision routing.Decision
+	scored   bool // score and shape hold
+	words    string
+	human    int // index of the newest human message, -1 none
+	sideCall bool
+
+	injected struct{ memory, scaffold int } // bytes
+	failOpen string                         // the step that failed, "" none
+
+	cancel canceller
+	stop   func() // ends the watch on the client's socket
+	answer chat.Answer
+	entry  ledger.Entry
+}
+
+func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
+	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1, stop: func() {}}
+	var err error
+	x.who, err = identify(h, s.tenant(h))
+	return x, err
+}
+
+// newID is a version 7 UUID: unique, and in order of time.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// routed is the name of the model that answers, as far as we chose or know it.
+func (x *exchange) routed() string {
+	if x.decision.Model != nil {
+		return x.decision.Model.Name
+	}
+	return x.decision.Requested
+}
+
+// describe sets our response headers.
+func (x *exchange) describe(h *fasthttp.ResponseHeader) {
+	if theirs := h.Peek(headerRequestID); len(theirs) > 0 {
+		h.SetBytesV(headerUpstreamID, theirs)
+	}
+	h.Set(headerRequestID, x.id)
+	if x.decision.Model != nil {
+		h.Set(headerModel, x.decision.Model.Name)
+	}
+	if x.decision.Reason != "" {
+		h.Set(headerReason, x.decision.Reason)
+	}
+	if x.scored {
+		h.Set(headerPromptTier, x.decision.Tier.String())
+		h.Set(headerScore, strconv.FormatFloat(x.score.Value, 'f', 3, 64))
+		h.Set(headerShape, string(x.shape.Type))
+	}
+	h.Set(headerMemoryUsed, strconv.Itoa(x.entry.MemoriesUsed))
+}
+
+// price fills the entry's money from the answer. reported is the upstream's
+// own figure, nil when it gave none.
+func (x *exchange) price(reported *float64) {
+	e := &x.entry
+	e.Usage, e.UsageKnown = ledger.ParseUsage(x.answer.Usage)
+	if x.view != nil && e.UsageKnown {
+		all := x.view.TextBytes + x.injected.memory + x.injected.scaffold
+		e.InjectedMemoryTokens = tokenShare(e.Usage.Input, x.injected.memory, all)
+		e.InjectedScaffoldTokens = tokenShare(e.Usage.Input, x.injected.scaffold, all)
+	}
+	var routed, baseline *ledger.Price
+	if m := x.billed(); m != nil {
+		routed = m.Price
+	}
+	if m := x.decision.Baseline; m != nil {
+		e.BaselineModel, baseline = m.Name, m.Price
+	}
+	ledger.Settle(e, routed, baseline, reported)
+}
+
+// billed is the catalogue's model for what was asked upstream.
+func (x *exchange) billed() *routing.Model {
+	if x.decision.Model != nil {
+		return x.decision.Model
+	}
+	m, _ := x.s.cfg.Catalogue.Find(x.decision.Requested)
+	return m
+}
+
+// tokenShare estimates the tokens of part of a prompt from its share of bytes,
+// so that the upstream's own count sets the scale.
+func tokenShare(input int64, part, all int) int64 {
+	if all <= 0 {
+		return 0
+	}
+	return input * int64(part) / int64(all)
+}
+
+// finish closes the account. It is called exactly once, after the answer.
+func (x *exchange) finish(outcome string, status int, reported *float64) {
+	e := &x.entry
+	e.Outcome, e.Status, e.Total = outcome, status, time.Since(x.start)
+	e.ID, e.At, e.FailOpen = x.id, x.start, x.failOpen
+	e.Tenant, e.Agent, e.User, e.Channel = x.who.tenant, x.who.agent, x.who.user, x.who.channel
+	e.Session, e.ProcessType, e.Profile = x.session, x.who.process, x.decision.Profile
+	e.RequestedModel, e.RoutedModel, e.AnsweredModel = x.decision.Requested, x.routed(), x.answer.Model
+	e.Reason = x.decision.Reason
+	if x.scored {
+		e.Tier, e.Shape, e.Score = x.decision.Tier.String(), string(x.shape.Type), x.score.Value
+	}
+	if !e.Priced { // an answer that was not streamed is priced before its headers go out
+		x.price(reported)
+	}
+	x.s.cfg.Ledger.Record(*e)
+	x.measure()
+	x.learn()
+	x.s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
+		slog.String("id", e.ID), slog.String("agent", x.s.cfg.Metrics.Agent(e.Agent)), slog.String("outcome", e.Outcome), slog.Int("status", e.Status),
+		slog.String("model", x.s.cfg.Metrics.Model(e.RoutedModel)), slog.String("tier", e.Tier), slog.String("reason", e.Reason),
+		slog.Int("memories", e.MemoriesUsed), slog.Duration("overhead", e.Overhead), slog.Duration("total", e.Total))
+}
+
+// measure adds the entry to the metrics.
+func (x *exchange) measure() {
+	m, e := x.s.cfg.Metrics, &x.entry
+	agent, model := m.Agent(e.Agent), m.Model(e.RoutedModel)
+	m.Requests.WithLabelValues("chat", e.Tier, e.Shape, e.Outcome).Inc()
+	m.Overhead.WithLabelValues("total").Observe(e.Overhead.Seconds())
+	if !x.sent.IsZero() {
+		m.Upstream.Observe(time.Since(x.sent).Seconds())
+	}
+	if e.FirstByte > 0 {
+		m.FirstToken.Observe(e.FirstByte.Seconds())
+	}
+	if e.UsageKnown {
+		m.Tokens.WithLabelValues("input").Add(float64(e.Usage.Input))
+		m.Tokens.WithLabelValues("cached").Add(float64(e.Usage.Cached))
+		m.Tokens.WithLabelValues("cache_write").Add(float64(e.Usage.CacheWrite))
+		m.Tokens.WithLabelValues("output").Add(float64(e.Usage.Output))
+		m.Tokens.WithLabelValues("reasoning").Add(float64(e.Usage.Reasoning))
+		m.Tokens.WithLabelValues("injected_memory").Add(float64(e.InjectedMemoryTokens))
+		m.Tokens.WithLabelValues("injected_scaffold").Add(float64(e.InjectedScaffoldTokens))
+	}
+	if !e.Priced {
+		m.Unpriced.Inc()
+		return
+	}
+	m.Cost.WithLabelValues(agent, model).Add(*e.Cost)
+	m.Baseline.WithLabelValues(agent).Add(*e.Baseline)
+	m.Money(agent, "routing", e.Saved.Routing)
+	m.Money(agent, "memory", e.Saved.Memory)
+	m.Money(agent, "scaffold", e.Saved.Scaffold)
+	m.Money(agent, "cache", e.Saved.Cache)
+	m.Money(agent, "retries", e.Saved.Retries)
+}
+
+// learn hands a finished exchange to memory, unless the caller or the kind of
+// request forbids it.
+func (x *exchange) learn() {
+	ok := x.entry.Outcome == ledger.OutcomeOK && x.who.memory == "on" && !x.sideCall && x.words != "" && x.newTurn()
+	if x.s.cfg.Memory == nil || !ok {
+		return
+	}
+	scope, err := memory.NewScope(x.who.tenant, x.who.agent, x.who.user)
+	if err != nil {
+		return
+	}
+	queued := x.s.cfg.Memory.Learn(memory.Exchange{
+		Scope: scope, Session: x.session, Channel: x.who.channel, RequestID: x.id, At: x.start,
+		UserText: x.words, AssistantText: x.answer.Text(),
+	})
+	if !queued {
+		x.s.cfg.Metrics.FailOpen.WithLabelValues("learn", "queue_full").Inc()
+	}
+}
+
+// newTurn reports whether the newest message is the human's: not a step of a
+// tool loop.
+func (x *exchange) newTurn() bool {
+	return x.view != nil && x.human >= 0 && x.human == len(x.view.Messages)-1
+}

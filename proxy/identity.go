@@ -1,0 +1,165 @@
+package proxy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+// Our own request headers. None of them is forwarded.
+const (
+	headerAgent        = "X-Agent-Id"
+	headerUser         = "X-User-Id"
+	headerUserName     = "X-User-Name"
+	headerPlatform     = "X-Platform"
+	headerSession      = "X-Session-Id"
+	headerChannel      = "X-Channel-Id"
+	headerChannelName  = "X-Channel-Name"
+	headerProfile      = "X-Routing-Profile"
+	headerProfileSnake = "routing_profile"
+	headerProcess      = "X-Process-Type"
+	headerTask         = "X-Task-Type"
+	headerTier         = "X-Tier"
+	headerContext      = "X-Context-Mode"
+	headerMemory       = "X-Memory"
+	headerBypass       = "X-Bypass"
+	headerTrigger      = "X-Trigger"
+)
+
+var ownHeaders = []string{
+	headerAgent, headerUser, headerUserName, headerPlatform, headerSession, headerChannel, headerChannelName, headerProfile,
+	headerProfileSnake, headerProcess, headerTask, headerTier, headerContext, headerMemory, headerBypass, headerTrigger,
+}
+
+// Our own response headers.
+const (
+	headerRequestID  = "X-Request-Id"
+	headerUpstreamID = "X-Upstream-Request-Id" // the upstream's own X-Request-Id
+	headerModel      = "X-Routed-Model"
+	headerPromptTier = "X-Prompt-Tier"
+	headerScore      = "X-Prompt-Score"
+	headerShape      = "X-Task-Shape"
+	headerReason     = "X-Route-Reason"
+	headerMemoryUsed = "X-Memory-Used"
+	headerCost       = "X-Cost-Usd"
+	headerSaved      = "X-Saved-Usd"
+)
+
+// maxIdentifier bounds identifiers from headers: they become keys and rows.
+const maxIdentifier = 256
+
+var (
+	processTypes = []string{"channel", "branch", "worker", "compactor", "cortex"}
+	contextModes = []string{"none", "ambient", "briefed"}
+	memoryModes  = []string{"on", "read", "off"}
+)
+
+// identity is who is asking and how, as the headers say. Everything in it is a
+// copy: it outlives the handler.
+type identity struct {
+	tenant, agent, user, channel string
+	session                      string // X-Session-Id, "" when absent
+	profile, process, task       string
+	context, memory              string
+	forced                       bool
+	tier                         scoring.Tier
+	bypass                       bool
+}
+
+// identify reads the headers. The error is a *chat.Error naming the header.
+func identify(h *fasthttp.RequestHeader, tenant string) (identity, error) {
+	r := headerReader{h: h}
+	id := identity{
+		tenant:  tenant,
+		agent:   r.text(headerAgent, "default"),
+		user:    r.text(headerUser, ""),
+		channel: r.text(headerChannel, ""),
+		session: r.text(headerSession, ""),
+		profile: r.text(headerProfile, r.text(headerProfileSnake, "")),
+		process: r.oneOf(headerProcess, processTypes, "channel"),
+		task:    r.text(headerTask, ""),
+		memory:  r.oneOf(headerMemory, memoryModes, "on"),
+		bypass:  r.oneOf(headerBypass, []string{"true", "false"}, "false") == "true",
+	}
+	ambient := "ambient"
+	if id.process == "worker" {
+		ambient = "none"
+	}
+	id.context = r.oneOf(headerContext, contextModes, ambient)
+	if tier := r.oneOf(headerTier, []string{"light", "standard", "heavy"}, ""); tier != "" {
+		id.forced = true
+		id.tier, _ = scoring.ParseTier(tier)
+	}
+	return id, r.err
+}
+
+// headerReader reads bounded values and keeps the first problem.
+type headerReader struct {
+	h   *fasthttp.RequestHeader
+	err error
+}
+
+func (r *headerReader) text(name, absent string) string {
+	v := strings.TrimSpace(string(r.h.Peek(name)))
+	if v == "" {
+		return absent
+	}
+	if len(v) > maxIdentifier {
+		r.fail(name, fmt.Sprintf("%s is longer than %d bytes.", name, maxIdentifier))
+		return absent
+	}
+	return v
+}
+
+func (r *headerReader) oneOf(name string, known []string, absent string) string {
+	v := strings.ToLower(r.text(name, absent))
+	if v != absent && !slices.Contains(known, v) {
+		r.fail(name, fmt.Sprintf("%s is %q; it takes %s.", name, v, strings.Join(known, ", ")))
+		return absent
+	}
+	return v
+}
+
+func (r *headerReader) fail(name, message string) {
+	if r.err == nil {
+		r.err = &chat.Error{Status: 400, Code: chat.CodeInvalidHeader, Param: name, Message: message}
+	}
+}
+
+// sessionKey names the conversation, namespaced by tenant and agent. Without a
+// session header the body's own hint counts, together with the system prompt
+// and the tools, because one client's subagents share the hint; without that
+// the first human words do.
+func (id *identity) sessionKey(v *chat.View) string {
+	if id.session != "" {
+		return digest(id.tenant, id.agent, "header", id.session)
+	}
+	system := ""
+	if at := v.Leading(); at >= 0 {
+		system = v.Text(at)
+	}
+	if hint := v.SessionHint(); hint != "" {
+		return digest(id.tenant, id.agent, "hint", hint, system, v.ToolNames)
+	}
+	first := ""
+	if humans := v.Humans(); len(humans) > 0 {
+		first = v.Text(humans[0])
+	}
+	return digest(id.tenant, id.agent, "words", id.user, system, v.ToolNames, first)
+}
+
+// digest hashes parts so that no two lists of parts collide by concatenation.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

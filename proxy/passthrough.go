@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
+)
+
+// passThrough forwards everything that is not a chat completion to the default
+// upstream: any method, any size, both bodies streamed and untouched.
+func (s *Server) passThrough(c *fiber.Ctx) error {
+	p := &passage{s: s, client: c.Context().Conn(), stop: func() {}}
+	resp, err := p.send(c)
+	if err != nil {
+		p.stop()
+		return p.abandon(err)
+	}
+	out := &c.Context().Response
+	copyHeaders(&resp.Header, &out.Header)
+	out.ImmediateHeaderFlush = true
+	p.resp = resp
+	out.SetBodyStream(p, resp.Size())
+	return nil
+}
+
+func (p *passage) abandon(err error) error {
+	if ours, ok := errors.AsType[*chat.Error](err); ok {
+		p.count(ledger.OutcomeRejected)
+		return ours
+	}
+	outcome, e := upstreamError(err)
+	p.count(outcome)
+	return e
+}
+
+// suffix is the request's path below the version, undecoded. A path that
+// climbs out of the base URL is refused.
+func suffix(path string) (string, error) {
+	_, rest, _ := strings.Cut(path, "/v1")
+	for segment := range strings.SplitSeq(rest, "/") {
+		if s := strings.ReplaceAll(strings.ToLower(segment), "%2e", "."); s == ".." {
+			return "", &chat.Error{Status: 400, Code: chat.CodeNotFound, Message: "The path must not contain \"..\"."}
+		}
+	}
+	return rest, nil
+}
+
+// passage is one request that is passed through. It is the body of its own
+// answer.
+type passage struct {
+	s      *Server
+	client net.Conn
+	cancel canceller
+	stop   func()
+	resp   *response
+	failed bool
+	done   bool
+}
+
+func (p *passage) send(c *fiber.Ctx) (*response, error) {
+	ctx := c.Context()
+	path, err := suffix(string(ctx.Request.URI().PathOriginal()))
+	if err != nil {
+		return nil, err
+	}
+	u := p.s.upstreams[p.s.cfg.Default]
+	req := fasthttp.AcquireRequest()
+	defer fasthttp.ReleaseRequest(req)
+	forwardHeaders(&ctx.Request.Header, &req.Header)
+	u.address(req, path+query(ctx))
+	if body := ctx.RequestBodyStream(); body != nil {
+		size := ctx.Request.Header.ContentLength()
+		req.SetBodyStream(&watchedBody{src: body, left: size, end: p.watch}, size)
+	} else {
+		req.SetBodyRaw(bytes.Clone(ctx.Request.Body()))
+		p.watch()
+	}
+	return u.do(req, &p.cancel)
+}
+
+// watch begins once nobody reads from the client's connection any more.
+func (p *passage) watch() { p.stop = watch(p.client, p.cancel.cancel) }
+
+func (p *passage) Read(b []byte) (int, error) {
+	n, err := p.resp.Read(b)
+	p.failed = err != nil && err != io.EOF
+	return n, err
+}
+
+func (p *passage) Close() error {
+	if p.done {
+		return nil
+	}
+	p.done = true
+	p.stop()
+	outcome := ledger.OutcomeOK
+	switch code := p.resp.Header.StatusCode(); {
+	case p.cancel.cancelled():
+		outcome = ledger.OutcomeClientCancelled
+	case p.failed || code >= 400:
+		outcome = ledger.OutcomeUpstreamError
+	}
+	p.count(outcome)
+	return p.resp.Close()
+}
+
+func (p *passage) count(outcome string) {
+	p.s.cfg.Metrics.Requests.WithLabelValues("passthrough", "", "", outcome).Inc()
+}
+
+// watchedBody is a request body that calls end when it has been read.
+type watchedBody struct {
+	src  io.Reader
+	left int // bytes to come, negative when unknown
+	end  func()
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.src.Read(p)
+	b.left -= n
+	if b.end != nil && (err == io.EOF || b.left == 0) {
+		b.end()
+		b.end = nil
+	}
+	return n, err
+}

@@ -1,0 +1,318 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/memory"
+	"github.com/understudy-ai/understudy/routing"
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+// outbound is what goes upstream for one request.
+type outbound struct {
+	body      []byte
+	upstream  *upstream
+	hideUsage bool // we asked for the usage chunk, the client did not
+}
+
+// errBudget ends a smart step that took too long.
+var errBudget = errors.New("out of time")
+
+// plan decides about a request and writes its outbound body. It fails only for
+// what the caller can mend, with a *chat.Error; when a smart step fails, the
+// client's own bytes go out.
+func (x *exchange) plan() (*outbound, error) {
+	s := x.s
+	out := &outbound{body: x.body, upstream: s.upstreams[s.cfg.Default]}
+	x.decision.Requested = x.view.Model()
+	if x.who.bypass {
+		x.decision.Reason = "bypass"
+		return out, nil
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), x.start.Add(s.cfg.Limits.SmartBudget))
+	defer cancel()
+	edits, err := x.smart(ctx)
+	if e, ok := errors.AsType[*chat.Error](err); ok {
+		return nil, e
+	}
+	if err == nil {
+		out.body, err = chat.Splice(x.body, edits)
+		x.failedIf("splice", err)
+	}
+	if err != nil {
+		edits = x.openEdits()
+		out.body, _ = chat.Splice(x.body, edits)
+	}
+	if m := x.decision.Model; m != nil {
+		out.upstream = s.upstreams[m.Upstream]
+	}
+	_, asked := x.view.AskUsage()
+	out.hideUsage = asked && err == nil && len(edits) > 0
+	return out, nil
+}
+
+// smart runs the steps of the pipeline, each under guard, and returns the
+// edits that they ask for.
+func (x *exchange) smart(ctx context.Context) ([]chat.Edit, error) {
+	s := x.s
+	if s.cfg.Router == nil && s.cfg.Assembly == nil && s.cfg.Memory == nil {
+		return nil, nil
+	}
+	if x.view.Ambiguous() {
+		err := errors.New("a key occurs twice")
+		x.failedIf("parse", err)
+		return nil, err
+	}
+	var edits []chat.Edit
+	for _, step := range []struct {
+		name string
+		run  func(context.Context) ([]chat.Edit, error)
+	}{
+		{"scoring", x.stepScore}, {"routing", x.stepRoute}, {"assembly", x.stepAssemble},
+	} {
+		began := time.Now()
+		more, err := x.guard(ctx, step.name, step.run)
+		s.cfg.Metrics.Overhead.WithLabelValues(step.name).Observe(time.Since(began).Seconds())
+		if err != nil {
+			return nil, err
+		}
+		edits = append(edits, more...)
+	}
+	if e, ok := x.view.AskUsage(); ok {
+		edits = append(edits, e)
+	}
+	return edits, nil
+}
+
+// guard runs a step so that nothing it does can fail the request: panics
+// become errors, time is bounded, and what went wrong is counted. An error for
+// the caller, a *chat.Error, passes uncounted.
+func (x *exchange) guard(ctx context.Context, step string, run func(context.Context) ([]chat.Edit, error)) (edits []chat.Edit, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked{p}
+		}
+		if _, ours := errors.AsType[*chat.Error](err); err != nil && !ours {
+			x.failedIf(step, err)
+		}
+	}()
+	edits, err = run(ctx)
+	if err == nil && ctx.Err() != nil {
+		err = errBudget
+	}
+	return edits, err
+}
+
+type panicked struct{ value any }
+
+func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// failedIf notes that a step failed and the request goes on without it.
+func (x *exchange) failedIf(step string, err error) {
+	if err == nil {
+		return
+	}
+	reason := "error"
+	if _, ok := errors.AsType[panicked](err); ok {
+		reason = "panic"
+	} else if errors.Is(err, errBudget) || errors.Is(err, context.DeadlineExceeded) {
+		reason = "timeout"
+	}
+	if stepErr, ok := errors.AsType[*stepError](err); ok {
+		step = stepErr.step
+	}
+	x.failOpen = step
+	x.injected.memory, x.injected.scaffold, x.entry.MemoriesUsed = 0, 0, 0
+	x.s.cfg.Metrics.FailOpen.WithLabelValues(step, reason).Inc()
+	x.s.cfg.Logger.Warn("smart step failed, request goes on without it", "id", x.id, "step", step, "reason", reason, "error", err)
+}
+
+// stepError names a step inside another one.
+type stepError struct {
+	step string
+	err  error
+}
+
+func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// openEdits is what a request that fails open still needs: a real model in
+// place of a virtual one, which no upstream knows.
+func (x *exchange) openEdits() []chat.Edit {
+	x.decision.Model, x.decision.Reason = nil, "failopen"
+	if _, virtual := routing.Virtual(x.decision.Requested); !virtual || x.s.cfg.Router == nil {
+		return nil
+	}
+	m, err := x.s.cfg.Router.Default(x.who.process)
+	if err != nil {
+		return nil
+	}
+	x.decision.Model = m
+	return []chat.Edit{x.view.SetModel(m.ID)}
+}
+
+// maxProbe is the largest output limit of a request that only probes.
+const maxProbe = 4
+
+// stepScore finds the newest human words and scores them.
+func (x *exchange) stepScore(context.Context) ([]chat.Edit, error) {
+	if humans := x.view.Humans(); len(humans) > 0 {
+		x.human = humans[len(humans)-1]
+		x.words = scoring.HumanText(assemble.Strip(x.view.Text(x.human)))
+	}
+	x.session = x.who.sessionKey(x.view)
+	x.sideCall = x.view.MaxOutput > 0 && x.view.MaxOutput <= maxProbe
+	x.score = x.s.cfg.Scorer.Score(x.words)
+	x.shape = scoring.DetectShape(x.words)
+	x.decision.Tier, x.scored = x.score.Tier, true
+	return nil, nil
+}
+
+// bytesPerToken makes a first estimate of a prompt's tokens; the account uses
+// the upstream's own count.
+const bytesPerToken = 4
+
+// stepRoute chooses the model.
+func (x *exchange) stepRoute(context.Context) ([]chat.Edit, error) {
+	s, v := x.s, x.view
+	if s.cfg.Router == nil {
+		return nil, nil
+	}
+	turn := ""
+	if x.human >= 0 {
+		turn = digest(strconv.Itoa(x.human), x.words)
+	}
+	d, err := s.cfg.Router.Decide(routing.Request{
+		Session: x.session, Turn: turn, Agent: x.who.agent, Model: v.Model(), Profile: x.who.profile,
+		ProcessType: x.who.process, TaskType: x.who.task, Forced: x.who.forced, ForcedTier: x.who.tier,
+		Score: x.score, Terse: scoring.Terse(x.words), SideCall: x.sideCall,
+		Needs: v.Needs, InputTokens: v.TextBytes / bytesPerToken, MaxOutput: v.MaxOutput,
+	})
+	x.decision = d
+	if err != nil {
+		return nil, err
+	}
+	s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
+	if d.Model == nil || d.Model.ID == v.Model() {
+		return nil, nil
+	}
+	return []chat.Edit{v.SetModel(d.Model.ID)}, nil
+}
+
+// stepAssemble recalls and writes what goes into the prompt.
+func (x *exchange) stepAssemble(ctx context.Context) ([]chat.Edit, error) {
+	a := x.s.cfg.Assembly
+	if a == nil || x.who.context == "none" || x.human < 0 || x.sideCall {
+		return nil, nil
+	}
+	agent := a.Agents[x.who.agent]
+	in := assemble.Input{
+		Identity: agent.Identity, Persona: agent.Persona, ScanSafe: true, Query: x.words, Tier: x.modelTier(),
+		Shape: string(x.shape.Type), ShapeConfidence: x.shape.Confidence, FormatFixed: x.view.FormatFixed,
+		HeldOut: assemble.HeldOut(x.session, a.HoldOut),
+	}
+	humans := x.view.Humans()
+	turns := make([]assemble.TurnKey, len(humans))
+	said := make([]string, len(humans))
+	for i, at := range humans {
+		said[i] = x.view.Text(at)
+		turns[i] = assemble.KeyOf(at, said[i])
+	}
+	if err := x.recall(ctx, &in, said); err != nil {
+		return nil, &stepError{"memory", err}
+	}
+	// Users must not share what was recalled for one of them, even when they
+	// share a session.
+	plan := a.Sessions.Plan(digest(x.session, x.who.user), turns, in)
+	return x.insert(&plan, humans), nil
+}
+
+// insert turns a plan into edits and counts what it adds.
+func (x *exchange) insert(plan *assemble.Plan, humans []int) []chat.Edit {
+	var edits []chat.Edit
+	add := func(e chat.Edit, ok bool) {
+		if ok {
+			edits = append(edits, e)
+			x.injected.memory += len(e.New)
+		}
+	}
+	if plan.SystemBlock != "" {
+		add(x.view.AppendSystem(plan.SystemBlock))
+	}
+	for i, prefix := range plan.Prefixes {
+		add(x.view.PrefixUser(humans[i], prefix))
+	}
+	x.injected.scaffold = plan.ScaffoldBytes
+	x.injected.memory = max(0, x.injected.memory-plan.ScaffoldBytes)
+	x.entry.MemoriesUsed = plan.Debug.FramesUsed
+	return edits
+}
+
+// modelTier is the size class of the model that will read the prompt.
+func (x *exchange) modelTier() assemble.ModelTier {
+	if m := x.billed(); m != nil {
+		return m.Tier
+	}
+	return assemble.TierForModel(x.decision.Requested)
+}
+
+// recall fills the memory sections of a prompt. What the conversation itself
+// still says is not brought in again.
+func (x *exchange) recall(ctx context.Context, in *assemble.Input, said []string) error {
+	s := x.s
+	if s.cfg.Memory == nil || x.who.memory == "off" {
+		return nil
+	}
+	scope, err := memory.NewScope(x.who.tenant, x.who.agent, x.who.user)
+	if err != nil {
+		return err
+	}
+	limits := assemble.LimitsFor(in.Tier)
+	found, err := s.cfg.Memory.Recall(ctx, scope, memory.Query{Text: x.words, Limit: limits.RecallLimit, Floor: limits.Floor, Profile: limits.Profile})
+	if err != nil {
+		s.cfg.Metrics.Recalls.WithLabelValues("error").Inc()
+		return err
+	}
+	inSight := func(item memory.Item) bool {
+		return slices.ContainsFunc(said, func(text string) bool { return strings.Contains(text, item.Content) })
+	}
+	found.Pinned = slices.DeleteFunc(found.Pinned, inSight)
+	found.Items = slices.DeleteFunc(found.Items, inSight)
+	result := "empty"
+	if len(found.Pinned)+len(found.Items) > 0 {
+		result = "found"
+	}
+	s.cfg.Metrics.Recalls.WithLabelValues(result).Inc()
+	place(in, found)
+	return nil
+}
+
+// place sorts what was recalled into the sections of a prompt. A conversation's
+// first turn shows the typed ones; later turns show of Recalled what is new.
+func place(in *assemble.Input, found memory.Recalled) {
+	for _, item := range slices.Concat(found.Items, found.Pinned) {
+		f := assemble.Frame{
+			ID: item.ID, Type: string(item.Type), Content: item.Content, Importance: item.Importance,
+			CreatedAt: item.CreatedAt, Personal: item.User != "",
+		}
+		switch item.Type {
+		case memory.Identity:
+			in.LearnedIdentity = append(in.LearnedIdentity, f)
+		case memory.Preference:
+			in.Preferences = append(in.Preferences, f)
+		case memory.Decision, memory.Fact, memory.Goal:
+			in.State = append(in.State, f)
+		case memory.Todo:
+			in.ActiveWork = append(in.ActiveWork, f)
+		}
+		in.Recalled = append(in.Recalled, f)
+	}
+}

@@ -1,0 +1,107 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
+)
+
+// maxFrame is how many bytes of an unfinished frame are held back when frames
+// have to be looked at before they go out. Beyond it they go out unseen.
+const maxFrame = 1 << 20
+
+// relay is the body of a streamed answer: fasthttp reads from it, and flushes
+// to the client, as the upstream sends. It owns the exchange from the moment
+// that the handler returns until Close.
+type relay struct {
+	x      *exchange
+	resp   *response
+	status int
+	hide   bool // the usage chunk is ours, not the client's
+	frames chat.Frames
+	out    []byte // frames that wait to be read, when hiding
+	buf    []byte // what the upstream sent, when hiding
+	err    error  // how the upstream's body ended
+	closed bool
+}
+
+// Read gives the next bytes of the answer. Unless a frame has to be hidden
+// they are the upstream's, as soon as they are in.
+func (r *relay) Read(p []byte) (int, error) {
+	if !r.hide {
+		n, err := r.resp.Read(p)
+		r.frames.Write(p[:n])
+		r.observe(nil)
+		r.note(n, err)
+		return n, err
+	}
+	for len(r.out) == 0 && r.err == nil {
+		if r.buf == nil {
+			r.buf = make([]byte, 16<<10)
+		}
+		n, err := r.resp.Read(r.buf)
+		r.frames.Write(r.buf[:n])
+		r.observe(&r.out)
+		if err != nil || r.frames.Pending() > maxFrame {
+			r.out = append(r.out, r.frames.Rest()...)
+		}
+		r.note(n, err)
+	}
+	n := copy(p, r.out)
+	if r.out = r.out[n:]; n > 0 {
+		return n, nil
+	}
+	return 0, r.err
+}
+
+// observe reads the frames that are complete; with keep, all but the usage
+// chunk are appended to it.
+func (r *relay) observe(keep *[]byte) {
+	for frame := r.frames.Next(); frame != nil; frame = r.frames.Next() {
+		usageOnly := r.x.answer.Frame(frame)
+		if keep != nil && !usageOnly {
+			*keep = append(*keep, frame...)
+		}
+	}
+}
+
+func (r *relay) note(n int, err error) {
+	if n > 0 && r.x.entry.FirstByte == 0 {
+		r.x.entry.FirstByte = time.Since(r.x.start)
+	}
+	r.err = err
+}
+
+// Close ends the exchange. fasthttp calls it after the last byte, and when the
+// client can't be written to any more.
+func (r *relay) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	r.x.stop()
+	gone := r.x.cancel.cancelled() || r.err == nil // not read to its end: the client is not there
+	r.resp.Close()
+	r.x.finish(r.outcome(gone), r.status, nil)
+	return nil
+}
+
+func (r *relay) outcome(gone bool) string {
+	a := &r.x.answer
+	switch {
+	case r.status >= 400:
+		return ledger.OutcomeUpstreamError
+	case gone:
+		return ledger.OutcomeClientCancelled
+	case errors.Is(r.err, errSilent):
+		return ledger.OutcomeTimeout
+	case r.err != io.EOF || a.Failed || !a.Finished:
+		return ledger.OutcomeStreamIncomplete
+	case r.x.who.bypass:
+		return ledger.OutcomeBypass
+	}
+	return ledger.OutcomeOK
+}

@@ -1,0 +1,220 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/valyala/fasthttp"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/internal/metrics"
+	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/memory"
+	"github.com/understudy-ai/understudy/routing"
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+// Scorer scores the words of a human turn.
+type Scorer interface {
+	Score(text string) scoring.Score
+}
+
+// Memory recalls for a request and learns from its answer. Learn must not
+// block; false means that its queue is full.
+type Memory interface {
+	Recall(context.Context, memory.Scope, memory.Query) (memory.Recalled, error)
+	Learn(memory.Exchange) bool
+	Check(context.Context) error
+}
+
+// Limits bound what one request may take.
+type Limits struct {
+	BodyBytes   int           // larger request bodies are refused with 413
+	HeaderBytes int           // larger request headers are refused with 431
+	SmartBudget time.Duration // after this long without a decision the client's bytes go out as they came
+}
+
+// Assembly says how prompts are assembled.
+type Assembly struct {
+	Sessions *assemble.Sessions
+	Agents   map[string]Agent
+	HoldOut  float64 // share of sessions that get no scaffold
+}
+
+// Agent is who an agent is.
+type Agent struct {
+	Identity []assemble.IdentityFile
+	Persona  *assemble.Persona
+}
+
+// Config is what New needs. Everything in it is used until Close and is not
+// changed.
+type Config struct {
+	Logger      *slog.Logger
+	Version     string
+	Upstreams   map[string]UpstreamConfig
+	Default     string          // the upstream for everything that no catalogue model claims
+	Scorer      Scorer          // used when Router or Assembly is set
+	Router      *routing.Router // nil: routing off
+	Catalogue   *routing.Catalogue
+	Memory      Memory    // nil: memory off
+	Assembly    *Assembly // nil: assembly off, and nothing recalled goes anywhere
+	Ledger      *ledger.Ledger
+	Metrics     *metrics.Metrics
+	Limits      Limits
+	TenantByKey bool // tenant = hash of the client's Authorization
+}
+
+// Server is the HTTP server. Its lifetime is New, Serve, Shutdown.
+type Server struct {
+	cfg       Config
+	app       *fiber.App
+	started   time.Time
+	upstreams map[string]*upstream
+}
+
+// New builds the server and its upstream pools; it connects to nothing yet.
+func New(cfg Config) (*Server, error) {
+	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream)}
+	for name, uc := range cfg.Upstreams {
+		u, err := newUpstream(uc)
+		if err != nil {
+			return nil, err
+		}
+		s.upstreams[name] = u
+	}
+	if s.upstreams[cfg.Default] == nil {
+		return nil, fmt.Errorf("the default upstream %q is not configured", cfg.Default)
+	}
+	for _, m := range cfg.Catalogue.All() {
+		if s.upstreams[m.Upstream] == nil {
+			return nil, fmt.Errorf("model %q names the unknown upstream %q", m.Name, m.Upstream)
+		}
+	}
+	s.app = s.newApp()
+	return s, nil
+}
+
+// idleTimeout is how long a client's unused connection is kept.
+const idleTimeout = 2 * time.Minute
+
+func (s *Server) newApp() *fiber.App {
+	app := fiber.New(fiber.Config{
+		DisableStartupMessage:        true,
+		CaseSensitive:                true,
+		StreamRequestBody:            true,
+		DisablePreParseMultipartForm: true,
+		BodyLimit:                    s.cfg.Limits.BodyBytes,
+		ReadBufferSize:               s.cfg.Limits.HeaderBytes,
+		IdleTimeout:                  idleTimeout,
+		ErrorHandler:                 s.fail,
+	})
+	app.Server().ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) { writeError(&ctx.Response, badRequest(err)) }
+	app.Server().NoDefaultContentType = true
+	app.Use(s.edge)
+	for _, prefix := range []string{"/v1", "/openai/v1", ""} {
+		app.Post(prefix+"/chat/completions", s.chat)
+	}
+	for _, prefix := range []string{"/v1", "/openai/v1"} {
+		app.Get(prefix+"/models", s.models)
+		app.All(prefix+"/*", s.passThrough)
+	}
+	app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok\n") })
+	app.Get("/readyz", s.ready)
+	app.Get("/metrics", adaptor.HTTPHandler(s.cfg.Metrics.Handler()))
+	app.Use(func(c *fiber.Ctx) error {
+		return &chat.Error{Status: 404, Code: chat.CodeNotFound, Message: fmt.Sprintf("Nothing is served at %s %s. The API is under /v1.", c.Method(), c.Path())}
+	})
+	return app
+}
+
+// Serve accepts connections until Shutdown. It returns nil after one.
+func (s *Server) Serve(ln net.Listener) error { return s.app.Listener(ln) }
+
+// Shutdown stops accepting and waits for running requests until ctx ends, then
+// closes what is left.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.app.ShutdownWithContext(ctx)
+	for _, u := range s.upstreams {
+		u.close()
+	}
+	return err
+}
+
+// edge surrounds every request: the only recover, and the gauge.
+func (s *Server) edge(c *fiber.Ctx) (err error) {
+	s.cfg.Metrics.InFlight.Inc()
+	defer s.cfg.Metrics.InFlight.Dec()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return c.Next()
+}
+
+// fail answers with our own error.
+func (s *Server) fail(c *fiber.Ctx, err error) error {
+	if fe, ok := errors.AsType[*fiber.Error](err); ok {
+		err = &chat.Error{Status: fe.Code, Code: chat.CodeNotFound, Message: fe.Message + "."}
+	}
+	e := chat.AsError(err)
+	if e.Status == 500 {
+		s.cfg.Logger.Error("request failed", "method", c.Method(), "path", c.Path(), "error", err)
+	}
+	writeError(&c.Context().Response, e)
+	return nil
+}
+
+// writeError replaces a response by an error. Headers set before stay, so that
+// a client still sees the request's id and how it was routed.
+func writeError(resp *fasthttp.Response, e *chat.Error) {
+	resp.ResetBody()
+	resp.SetStatusCode(e.Status)
+	resp.Header.SetContentType("application/json")
+	resp.SetBodyRaw(e.Body())
+}
+
+// badRequest words what fasthttp says of a request that it could not read.
+func badRequest(err error) *chat.Error {
+	if _, ok := errors.AsType[*fasthttp.ErrSmallBuffer](err); ok {
+		return &chat.Error{Status: 431, Code: chat.CodeInvalidHeader, Message: "The request headers are too large; limits.header_bytes bounds them."}
+	}
+	return &chat.Error{Status: 400, Code: chat.CodeInvalidHeader, Message: "The HTTP request is malformed."}
+}
+
+// ready says whether requests can be served as configured: every store is
+// usable. It sends nothing upstream.
+func (s *Server) ready(c *fiber.Ctx) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var problems []string
+	if s.cfg.Memory != nil {
+		if err := s.cfg.Memory.Check(ctx); err != nil {
+			problems = append(problems, "memory: "+err.Error())
+		}
+	}
+	if err := s.cfg.Ledger.Check(); err != nil {
+		problems = append(problems, "ledger: "+err.Error())
+	}
+	if len(problems) > 0 {
+		return c.Status(503).JSON(fiber.Map{"ready": false, "problems": problems})
+	}
+	return c.JSON(fiber.Map{"ready": true, "version": s.cfg.Version, "upstream": s.cfg.Upstreams[s.cfg.Default].BaseURL})
+}
+
+// tenant says who owns what a request leaves behind.
+func (s *Server) tenant(h *fasthttp.RequestHeader) string {
+	if !s.cfg.TenantByKey {
+		return "default"
+	}
+	return digest(strings.TrimSpace(string(h.Peek(fasthttp.HeaderAuthorization))))
+}

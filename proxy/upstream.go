@@ -1,0 +1,262 @@
+package proxy
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/internal/secret"
+	"github.com/understudy-ai/understudy/ledger"
+)
+
+// UpstreamConfig describes one provider endpoint.
+type UpstreamConfig struct {
+	Name      string
+	BaseURL   string      // with the version path, such as https://api.openai.com/v1
+	Key       secret.Text // sent as bearer token; "": the client's Authorization goes through
+	MaxConns  int
+	Connect   time.Duration // limit for connecting, TLS included
+	FirstByte time.Duration // limit for the first byte of the answer
+	Idle      time.Duration // limit between two reads of the answer's body
+}
+
+// Why an upstream gave no answer. Each wraps the cause.
+var (
+	errUnreachable = errors.New("cannot connect")
+	errBroken      = errors.New("connection broken")
+	errSilent      = errors.New("no answer in time")
+	errCancelled   = errors.New("client went away")
+)
+
+// upstreamError is what a client and the ledger get to know of a request that
+// was not answered. It gives away no addresses.
+func upstreamError(err error) (outcome string, e *chat.Error) {
+	switch {
+	case errors.Is(err, errCancelled):
+		return ledger.OutcomeClientCancelled, &chat.Error{Status: 499, Code: chat.CodeUpstreamBroken, Message: "The client closed the request."}
+	case errors.Is(err, errSilent):
+		return ledger.OutcomeTimeout, &chat.Error{
+			Status: 504, Code: chat.CodeUpstreamTimeout,
+			Message: "The upstream did not answer in time; upstreams.*.timeouts bound the wait.",
+		}
+	case errors.Is(err, errBroken):
+		return ledger.OutcomeUnreachable, &chat.Error{
+			Status: 502, Code: chat.CodeUpstreamBroken,
+			Message: "The upstream broke the connection before its answer was complete.",
+		}
+	case errors.Is(err, fasthttp.ErrNoFreeConns):
+		return ledger.OutcomeUnreachable, &chat.Error{
+			Status: 502, Code: chat.CodeUpstreamUnreachable,
+			Message: "All connections to the upstream are in use; upstreams.*.max_conns bounds them.",
+		}
+	}
+	return ledger.OutcomeUnreachable, &chat.Error{
+		Status: 502, Code: chat.CodeUpstreamUnreachable,
+		Message: "The upstream could not be reached. Is it running, and is upstreams.*.base_url right?",
+	}
+}
+
+// headerBuffer holds one upstream response's headers; larger ones are refused
+// by fasthttp with ErrSmallBuffer. LiteLLM's reach 6 KB.
+const headerBuffer = 64 << 10
+
+// maxIdle is how long an unused connection is kept. Uvicorn, the server of
+// LiteLLM and vLLM, closes idle ones after 5 s.
+const maxIdle = 4 * time.Second
+
+// upstream is a provider endpoint with its pool of connections. The pool is
+// fasthttp's; the exchange on a connection is ours, because only then can it
+// be cancelled, be given a rolling deadline, and tell its failures apart.
+type upstream struct {
+	cfg  UpstreamConfig
+	host string // as in the Host header
+	path string // the base URL's path, without a trailing slash
+	pool *fasthttp.HostClient
+}
+
+func newUpstream(cfg UpstreamConfig) (*upstream, error) {
+	u, err := url.Parse(cfg.BaseURL)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("upstream %q: base_url %q is not an absolute URL", cfg.Name, cfg.BaseURL)
+	}
+	secure := u.Scheme == "https"
+	dialer := &net.Dialer{Timeout: cfg.Connect}
+	return &upstream{
+		cfg: cfg, host: u.Host, path: strings.TrimRight(u.EscapedPath(), "/"),
+		pool: &fasthttp.HostClient{
+			Addr:                fasthttp.AddMissingPort(u.Host, secure),
+			Dial:                func(addr string) (net.Conn, error) { return dialer.Dial("tcp", addr) },
+			IsTLS:               secure,
+			TLSConfig:           &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()},
+			MaxConns:            cfg.MaxConns,
+			MaxConnWaitTimeout:  cfg.Connect,
+			MaxIdleConnDuration: maxIdle,
+			ReadBufferSize:      headerBuffer,
+			WriteTimeout:        cfg.FirstByte, // also bounds the TLS handshake
+		},
+	}, nil
+}
+
+func (u *upstream) close() { u.pool.CloseIdleConnections() }
+
+// address points req at a path below the base URL and sets the credentials.
+func (u *upstream) address(req *fasthttp.Request, suffix string) {
+	req.Header.SetRequestURI(u.path + suffix)
+	req.Header.SetHost(u.host)
+	if u.cfg.Key != "" {
+		req.Header.Set(fasthttp.HeaderAuthorization, "Bearer "+string(u.cfg.Key))
+	}
+}
+
+// response is an upstream's answer: its header, and its body still to be read.
+// Close must be called; it gives the connection back if the body was read to
+// its end, and closes it otherwise.
+type response struct {
+	Header fasthttp.ResponseHeader
+	body   io.Reader
+	conn   net.Conn
+	idle   time.Duration
+	eof    bool
+	free   func(reuse bool)
+}
+
+// Size is the body's length as announced, -1 when unknown.
+func (r *response) Size() int { return max(-1, r.Header.ContentLength()) }
+
+func (r *response) Read(p []byte) (int, error) {
+	if r.eof {
+		return 0, io.EOF
+	}
+	if err := r.conn.SetReadDeadline(time.Now().Add(r.idle)); err != nil {
+		return 0, fmt.Errorf("%w: %w", errBroken, err)
+	}
+	n, err := r.body.Read(p)
+	switch {
+	case err == io.EOF:
+		r.eof = true
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("%w: nothing for %v in the middle of the answer", errSilent, r.idle)
+	case err != nil:
+		err = fmt.Errorf("%w: %w", errBroken, err)
+	}
+	return n, err
+}
+
+func (r *response) Close() error {
+	if r.free != nil {
+		r.free(r.eof)
+		r.free = nil
+	}
+	return nil
+}
+
+// do sends req and returns once the answer's header is in. A request that a
+// reused connection lost before any byte of an answer is sent once more on
+// another, unless its body was a stream.
+func (u *upstream) do(req *fasthttp.Request, c *canceller) (*response, error) {
+	for {
+		resp, reused, err := u.attempt(req, c)
+		if err == nil || !reused || !errors.Is(err, errStale) || req.IsBodyStream() {
+			return resp, err
+		}
+	}
+}
+
+// errStale marks a connection that was closed before any byte of the answer.
+var errStale = errors.New("closed before the answer")
+
+func (u *upstream) attempt(req *fasthttp.Request, c *canceller) (_ *response, reused bool, err error) {
+	cc, err := u.pool.AcquireConn(0, false)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	conn := cc.Conn()
+	reused = !cc.LastUseTime().IsZero()
+	if reused && readable(conn) { // closed meanwhile, or bytes nobody asked for
+		u.pool.CloseConn(cc)
+		return nil, true, errStale
+	}
+	if !c.attach(conn) {
+		u.pool.CloseConn(cc)
+		return nil, reused, errCancelled
+	}
+	br := u.pool.AcquireReader(conn)
+	free := func(reuse bool) {
+		reuse = c.detach() && reuse && br.Buffered() == 0
+		u.pool.ReleaseReader(br)
+		if reuse {
+			u.pool.ReleaseConn(cc)
+			return
+		}
+		u.pool.CloseConn(cc)
+	}
+	resp := &response{conn: conn, idle: u.cfg.Idle, free: free}
+	if err := u.exchange(req, resp, br); err != nil {
+		free(false)
+		if c.cancelled() {
+			err = errCancelled
+		}
+		return nil, reused, err
+	}
+	if resp.Header.ConnectionClose() || req.Header.ConnectionClose() {
+		resp.free = func(bool) { free(false) }
+	}
+	return resp, reused, nil
+}
+
+// exchange writes the request and reads the answer's header.
+func (u *upstream) exchange(req *fasthttp.Request, resp *response, br *bufio.Reader) error {
+	deadline := time.Now().Add(u.cfg.FirstByte)
+	if err := resp.conn.SetDeadline(deadline); err != nil {
+		return fmt.Errorf("%w: %w", errBroken, err)
+	}
+	bw := u.pool.AcquireWriter(resp.conn)
+	defer u.pool.ReleaseWriter(bw)
+	if err := errors.Join(req.Write(bw), bw.Flush()); err != nil && br.Buffered() == 0 && !readable(resp.conn) {
+		// An upstream may answer (413, 401) and close without reading the whole
+		// request; then its answer is worth more than our write error.
+		return fmt.Errorf("%w: %w: sending: %w", errBroken, errStale, err)
+	}
+	for {
+		err := resp.Header.Read(br)
+		switch {
+		case errors.Is(err, fasthttp.ErrTimeout) || errors.Is(err, os.ErrDeadlineExceeded):
+			return fmt.Errorf("%w: nothing for %v", errSilent, u.cfg.FirstByte)
+		case err == io.EOF:
+			return fmt.Errorf("%w: %w", errBroken, errStale)
+		case err != nil:
+			return fmt.Errorf("%w: reading the answer's header: %w", errBroken, err)
+		}
+		if code := resp.Header.StatusCode(); code >= 200 || code == 101 {
+			break
+		}
+		resp.Header.Reset() // 100 and 103 come before the real one
+	}
+	resp.body, resp.eof = bodyReader(req, &resp.Header, br)
+	return nil
+}
+
+// bodyReader frames the body as RFC 9112 §6.3 says.
+func bodyReader(req *fasthttp.Request, h *fasthttp.ResponseHeader, br *bufio.Reader) (body io.Reader, empty bool) {
+	code, size := h.StatusCode(), h.ContentLength()
+	switch {
+	case req.Header.IsHead(), code == 204, code == 304, size == 0:
+		return nil, true
+	case size > 0:
+		return &sized{br: br, left: size}, false
+	case size == -1:
+		return &chunked{br: br}, false
+	}
+	h.SetConnectionClose()
+	return br, false
+}
