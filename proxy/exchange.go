@@ -48,8 +48,11 @@ type exchange struct {
 
 func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
 	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1, stop: func() {}}
-	var err error
-	x.who, err = identify(h, s.tenant(h))
+	caller, err := s.cfg.Auth.caller(h)
+	if err != nil {
+		return x, err
+	}
+	x.who, err = identify(h, caller)
 	return x, err
 }
 

@@ -67,6 +67,7 @@ type identity struct {
 	tenant, agent, user, channel string
 	session                      string // X-Session-Id, "" when absent
 	profile, process, task       string
+	keyProfile                   string // of the caller's key
 	context, memory              string
 	forced                       bool
 	tier                         scoring.Tier
@@ -74,10 +75,10 @@ type identity struct {
 }
 
 // identify reads the headers. The error is a *chat.Error naming the header.
-func identify(h *fasthttp.RequestHeader, tenant string) (identity, error) {
+func identify(h *fasthttp.RequestHeader, caller Caller) (identity, error) {
 	r := headerReader{h: h}
 	id := identity{
-		tenant:  tenant,
+		tenant:  caller.Tenant,
 		agent:   r.text(headerAgent, "default"),
 		user:    r.text(headerUser, ""),
 		channel: r.text(headerChannel, ""),
@@ -88,6 +89,10 @@ func identify(h *fasthttp.RequestHeader, tenant string) (identity, error) {
 		memory:  r.oneOf(headerMemory, memoryModes, "on"),
 		bypass:  r.oneOf(headerBypass, []string{"true", "false"}, "false") == "true",
 	}
+	if caller.Agent != "" {
+		id.agent = caller.Agent
+	}
+	id.keyProfile = caller.Profile
 	ambient := "ambient"
 	if id.process == "worker" {
 		ambient = "none"

@@ -27,6 +27,9 @@ type virtualModel struct {
 // upstream's error passes through as it came.
 func (s *Server) models(c *fiber.Ctx) error {
 	ctx := c.Context()
+	if _, err := s.cfg.Auth.caller(&ctx.Request.Header); err != nil {
+		return err
+	}
 	body, resp, err := s.fetchModels(ctx)
 	if err != nil {
 		outcome, e := upstreamError(err)

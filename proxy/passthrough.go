@@ -67,6 +67,9 @@ type passage struct {
 
 func (p *passage) send(c *fiber.Ctx) (*response, error) {
 	ctx := c.Context()
+	if _, err := p.s.cfg.Auth.caller(&ctx.Request.Header); err != nil {
+		return nil, err
+	}
 	path, err := suffix(string(ctx.Request.URI().PathOriginal()))
 	if err != nil {
 		return nil, err
@@ -102,11 +105,14 @@ func (p *passage) Close() error {
 	p.done = true
 	p.stop()
 	outcome := ledger.OutcomeOK
-	switch code := p.resp.Header.StatusCode(); {
-	case p.cancel.cancelled():
-		outcome = ledger.OutcomeClientCancelled
-	case p.failed || code >= 400:
+	switch {
+	case p.resp.Header.StatusCode() >= 400:
 		outcome = ledger.OutcomeUpstreamError
+	case p.resp.eof:
+	case p.failed && !p.cancel.cancelled():
+		outcome = ledger.OutcomeStreamIncomplete
+	default:
+		outcome = ledger.OutcomeClientCancelled
 	}
 	p.count(outcome)
 	return p.resp.Close()

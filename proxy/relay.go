@@ -83,7 +83,8 @@ func (r *relay) Close() error {
 	}
 	r.closed = true
 	r.x.stop()
-	gone := r.x.cancel.cancelled() || r.err == nil // not read to its end: the client is not there
+	// A client that leaves after the last byte got everything.
+	gone := r.err == nil || r.err != io.EOF && r.x.cancel.cancelled()
 	r.resp.Close()
 	r.x.finish(r.outcome(gone), r.status, nil)
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -58,19 +57,19 @@ type Agent struct {
 // Config is what New needs. Everything in it is used until Close and is not
 // changed.
 type Config struct {
-	Logger      *slog.Logger
-	Version     string
-	Upstreams   map[string]UpstreamConfig
-	Default     string          // the upstream for everything that no catalogue model claims
-	Scorer      Scorer          // used when Router or Assembly is set
-	Router      *routing.Router // nil: routing off
-	Catalogue   *routing.Catalogue
-	Memory      Memory    // nil: memory off
-	Assembly    *Assembly // nil: assembly off, and nothing recalled goes anywhere
-	Ledger      *ledger.Ledger
-	Metrics     *metrics.Metrics
-	Limits      Limits
-	TenantByKey bool // tenant = hash of the client's Authorization
+	Logger    *slog.Logger
+	Version   string
+	Upstreams map[string]UpstreamConfig
+	Default   string          // the upstream for everything that no catalogue model claims
+	Scorer    Scorer          // used when Router or Assembly is set
+	Router    *routing.Router // nil: routing off
+	Catalogue *routing.Catalogue
+	Memory    Memory    // nil: memory off
+	Assembly  *Assembly // nil: assembly off, and nothing recalled goes anywhere
+	Ledger    *ledger.Ledger
+	Metrics   *metrics.Metrics
+	Limits    Limits
+	Auth      Auth
 }
 
 // Server is the HTTP server. Its lifetime is New, Serve, Shutdown.
@@ -85,6 +84,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream)}
 	for name, uc := range cfg.Upstreams {
+		uc.DropAuth = cfg.Auth.Mode == AuthKeys
 		u, err := newUpstream(uc)
 		if err != nil {
 			return nil, err
@@ -119,7 +119,7 @@ func (s *Server) newApp() *fiber.App {
 	})
 	app.Server().ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) { writeError(&ctx.Response, badRequest(err)) }
 	app.Server().NoDefaultContentType = true
-	app.Use(s.edge)
+	app.Use(s.edge, s.guard)
 	for _, prefix := range []string{"/v1", "/openai/v1", ""} {
 		app.Post(prefix+"/chat/completions", s.chat)
 	}
@@ -127,6 +127,10 @@ func (s *Server) newApp() *fiber.App {
 		app.Get(prefix+"/models", s.models)
 		app.All(prefix+"/*", s.passThrough)
 	}
+	api := app.Group("/api", s.admin)
+	api.Get("/stats", s.stats)
+	api.Get("/requests", s.requests)
+	api.Get("/requests/:id", s.request)
 	app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok\n") })
 	app.Get("/readyz", s.ready)
 	app.Get("/metrics", adaptor.HTTPHandler(s.cfg.Metrics.Handler()))
@@ -209,12 +213,4 @@ func (s *Server) ready(c *fiber.Ctx) error {
 		return c.Status(503).JSON(fiber.Map{"ready": false, "problems": problems})
 	}
 	return c.JSON(fiber.Map{"ready": true, "version": s.cfg.Version, "upstream": s.cfg.Upstreams[s.cfg.Default].BaseURL})
-}
-
-// tenant says who owns what a request leaves behind.
-func (s *Server) tenant(h *fasthttp.RequestHeader) string {
-	if !s.cfg.TenantByKey {
-		return "default"
-	}
-	return digest(strings.TrimSpace(string(h.Peek(fasthttp.HeaderAuthorization))))
 }

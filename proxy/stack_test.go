@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/metrics"
+	"github.com/understudy-ai/understudy/internal/secret"
 	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/llmtest"
 	"github.com/understudy-ai/understudy/memory"
@@ -49,14 +51,14 @@ type stack struct {
 	ledger   *ledger.Ledger
 	memory   *memory.Store
 	metrics  *metrics.Metrics
-	log      *bytes.Buffer
+	log      *lockedBuffer
 	client   *http.Client
 }
 
 // newStack starts everything as serve does; edit may change the configuration.
 func newStack(t *testing.T, edit func(*proxy.Config)) *stack {
 	t.Helper()
-	s := &stack{t: t, log: &bytes.Buffer{}, client: &http.Client{Transport: &http.Transport{}}}
+	s := &stack{t: t, log: &lockedBuffer{}, client: &http.Client{Transport: &http.Transport{}}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -141,7 +143,7 @@ func (s *stack) config() proxy.Config {
 		s.t.Fatal(err)
 	}
 	return proxy.Config{
-		Logger:  slog.New(slog.NewTextHandler(&lockedWriter{w: s.log}, nil)),
+		Logger:  slog.New(slog.NewTextHandler(s.log, nil)),
 		Version: "test", Default: "default",
 		Upstreams: map[string]proxy.UpstreamConfig{"default": {
 			Name: "default", BaseURL: s.upstream.URL(), MaxConns: 64, Connect: time.Second, FirstByte: 5 * time.Second, Idle: 5 * time.Second,
@@ -174,7 +176,9 @@ func (s *stack) send(method, path, body string, headers ...string) answer {
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		req.Header.Add(name, value)
+		if req.Header.Add(name, value); name == "Host" {
+			req.Host = value
+		}
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -240,14 +244,36 @@ type panickyScorer struct{}
 
 func (panickyScorer) Score(string) scoring.Score { panic("no score today") }
 
-// lockedWriter makes a buffer safe for a logger.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
+// lockedBuffer is a log to read from while it is written.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
 }
 
-func (l *lockedWriter) Write(p []byte) (int, error) {
+func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(p)
+	return l.buf.Write(p)
 }
+
+func (s *stack) logged() string {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.log.buf.String()
+}
+
+// listMemories is what the store keeps of a user, as JSON.
+func (s *stack) listMemories(user string) (string, error) {
+	scope, err := memory.NewScope("default", "default", user)
+	if err != nil {
+		return "", err
+	}
+	page, err := s.memory.List(s.t.Context(), scope, memory.Filter{Limit: 100})
+	if err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(page)
+	return string(b), err
+}
+
+func secretText(s string) secret.Text { return secret.Text(s) }

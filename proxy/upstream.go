@@ -24,6 +24,7 @@ type UpstreamConfig struct {
 	Name      string
 	BaseURL   string      // with the version path, such as https://api.openai.com/v1
 	Key       secret.Text // sent as bearer token; "": the client's Authorization goes through
+	DropAuth  bool        // the client's Authorization is for us alone and never sent on
 	MaxConns  int
 	Connect   time.Duration // limit for connecting, TLS included
 	FirstByte time.Duration // limit for the first byte of the answer
@@ -113,6 +114,9 @@ func (u *upstream) close() { u.pool.CloseIdleConnections() }
 func (u *upstream) address(req *fasthttp.Request, suffix string) {
 	req.Header.SetRequestURI(u.path + suffix)
 	req.Header.SetHost(u.host)
+	if u.cfg.DropAuth {
+		req.Header.Del(fasthttp.HeaderAuthorization)
+	}
 	if u.cfg.Key != "" {
 		req.Header.Set(fasthttp.HeaderAuthorization, "Bearer "+string(u.cfg.Key))
 	}

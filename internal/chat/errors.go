@@ -28,6 +28,7 @@ const (
 	CodeInvalidKey          = "invalid_api_key"
 	CodeForbidden           = "forbidden"
 	CodeNotFound            = "not_found"
+	CodeInvalidQuery        = "invalid_query"
 	CodeInternal            = "internal_error"
 )
 

@@ -49,6 +49,22 @@ func (v *View) SetModel(name string) Edit {
 	return v.addField("model", AppendQuoted(nil, name))
 }
 
+// ForReasoning fits the request to OpenAI's reasoning models, which refuse
+// max_tokens (they take max_completion_tokens) and any sampling but the
+// default. It is for requests that were written for another model.
+func (v *View) ForReasoning() []Edit {
+	var edits []Edit
+	if k := v.maxTokensKey; k.Found() && !v.maxCompletion && v.raw(k) == `"max_tokens"` {
+		edits = append(edits, Edit{k, []byte(`"max_completion_tokens"`)})
+	}
+	for _, s := range []Span{v.temperature, v.topP} {
+		if raw := v.raw(s); raw != "" && raw != "null" && raw != "1" {
+			edits = append(edits, Edit{s, []byte("1")})
+		}
+	}
+	return edits
+}
+
 // AskUsage makes a streamed answer end with a usage chunk; ok is false when
 // the client asked already, the request is not streamed, or its stream_options
 // are of an undefined shape.

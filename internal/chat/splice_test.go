@@ -290,3 +290,26 @@ func TestAppendQuoted(t *testing.T) {
 		})
 	}
 }
+
+func TestForReasoning(t *testing.T) {
+	tests := []struct{ name, body, want string }{
+		{name: "nothing to do", body: `{"model":"m"}`, want: `{"model":"m"}`},
+		{name: "limit", body: `{ "max_tokens" : 64000 }`, want: `{ "max_completion_tokens" : 64000 }`},
+		{name: "both limits", body: `{"max_tokens":1,"max_completion_tokens":2}`, want: `{"max_tokens":1,"max_completion_tokens":2}`},
+		{name: "escaped key", body: `{"max\u005ftokens":1}`, want: `{"max\u005ftokens":1}`},
+		{name: "sampling", body: `{"temperature":0.2,"top_p":0.9,"seed":1}`, want: `{"temperature":1,"top_p":1,"seed":1}`},
+		{name: "default sampling", body: `{"temperature":1,"top_p":null}`, want: `{"temperature":1,"top_p":null}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v, err := Parse([]byte(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Splice(v.Raw, v.ForReasoning())
+			if err != nil || string(got) != tt.want {
+				t.Errorf("ForReasoning(%s) = %s, %v, want %s", tt.body, got, err, tt.want)
+			}
+		})
+	}
+}

@@ -78,6 +78,10 @@ type View struct {
 	includeUsage  Span
 	user          Span
 	safetyID      Span
+	maxTokensKey  Span // the key, quotes included
+	maxCompletion bool // max_completion_tokens is there as well
+	temperature   Span
+	topP          Span
 	cacheKey      Span
 	metaSession   Span
 	metaUser      Span
@@ -93,6 +97,7 @@ func Parse(body []byte) (*View, error) {
 	v.root.Start = w.i - 1
 	for w.next('}') {
 		v.fields++
+		w.keyAt = w.i
 		v.field(w, w.key())
 	}
 	v.root.End = w.i
@@ -124,13 +129,19 @@ func (v *View) field(w *walker, key []byte) {
 	case "response_format":
 		v.walkResponseFormat(w)
 	case "max_completion_tokens":
+		v.maxCompletion = true
 		if n := v.int(w.skip()); n > 0 {
 			v.MaxOutput = n
 		}
 	case "max_tokens":
+		v.maxTokensKey = Span{w.keyAt, w.keyAt + len(`"max_tokens"`)}
 		if n := v.int(w.skip()); n > 0 && v.MaxOutput == 0 {
 			v.MaxOutput = n
 		}
+	case "temperature":
+		v.temperature = w.skip()
+	case "top_p":
+		v.topP = w.skip()
 	case "reasoning_effort":
 		s := v.raw(w.skip())
 		v.Needs.Reasoning = s != "null" && s != `"none"`

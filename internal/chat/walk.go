@@ -46,6 +46,7 @@ type walker struct {
 	i     int
 	depth int
 	first bool // the container just opened has had no element yet
+	keyAt int  // where the last key of the top-level object began
 	err   error
 }
 

@@ -175,9 +175,28 @@ type Assemble struct {
 
 // Auth says who may call.
 type Auth struct {
-	// Mode is none (everyone who can reach a loopback address) or passthrough (the tenant is a hash of the caller's
-	// Authorization header, which the upstream judges).
+	// Mode is none (everyone who can reach a loopback address), keys (the callers listed in Keys) or passthrough (the
+	// tenant is a hash of the caller's Authorization header, which the upstream judges).
 	Mode string `yaml:"mode"`
+	// Keys are the callers of mode keys. Their keys are never sent upstream.
+	Keys []Key `yaml:"keys"`
+	// AdminKeyEnv names the variable that holds the key for /api. Empty, or not set: in mode none /api asks for no
+	// key, in the other modes it is closed.
+	AdminKeyEnv string `yaml:"admin_key_env"`
+	// AllowedHosts are names, beside those of the loopback, by which a browser or client may call in mode none.
+	AllowedHosts []string `yaml:"allowed_hosts"`
+}
+
+// Key is one caller.
+type Key struct {
+	// SHA256 is the hash of the caller's key, in hex: printf %s KEY | sha256sum.
+	SHA256 string `yaml:"sha256"`
+	// Tenant owns what the caller's requests leave behind.
+	Tenant string `yaml:"tenant"`
+	// Agent, if set, is the agent of all the caller's requests, whatever their headers say.
+	Agent string `yaml:"agent"`
+	// Profile, if set, is the caller's routing profile unless a request asks for another.
+	Profile string `yaml:"profile"`
 }
 
 // Limits bounds what one request may take.

@@ -32,6 +32,6 @@ func ExampleConfig_Validate() {
 	c.Log.Level = "inof"
 	fmt.Println(c.Validate())
 	// Output:
-	// listen: "0.0.0.0:8484" can be reached from other machines, which auth.mode none does not allow: listen on 127.0.0.1, or set auth.mode to passthrough
+	// listen: "0.0.0.0:8484" can be reached from other machines, which auth.mode none does not allow: listen on 127.0.0.1, or set auth.mode to keys or passthrough
 	// log.level: unknown value "inof", did you mean "info"?
 }

@@ -268,7 +268,7 @@ func TestLoadOverrideErrors(t *testing.T) {
 		{
 			name: "rule broken by a variable", env: []string{"UNDERSTUDY_LISTEN=0.0.0.0:80"},
 			want: `env UNDERSTUDY_LISTEN: listen: "0.0.0.0:80" can be reached from other machines, which auth.mode none ` +
-				`does not allow: listen on 127.0.0.1, or set auth.mode to passthrough`,
+				`does not allow: listen on 127.0.0.1, or set auth.mode to keys or passthrough`,
 		},
 		{
 			name: "ambiguous variable", env: []string{"UNDERSTUDY_AGENTS_A_B_PROFILE=eco"},

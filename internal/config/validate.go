@@ -1,7 +1,10 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strconv"
@@ -21,6 +24,7 @@ func (c *Config) Validate() error {
 func (c *Config) problems() []problem {
 	var k checker
 	c.checkServer(&k)
+	c.checkAuth(&k)
 	c.checkUpstreams(&k)
 	c.checkModels(&k)
 	c.checkProfiles(&k)
@@ -32,7 +36,6 @@ func (c *Config) problems() []problem {
 }
 
 func (c *Config) checkServer(k *checker) {
-	k.oneOf("auth.mode", c.Auth.Mode, "none", "passthrough")
 	host, port, err := net.SplitHostPort(c.Listen)
 	number, notNumber := strconv.Atoi(port)
 	switch {
@@ -40,7 +43,7 @@ func (c *Config) checkServer(k *checker) {
 		k.add("listen", "expected host:port such as 127.0.0.1:8484, got %q", clip(c.Listen))
 	case c.Auth.Mode == "none" && !isLoopback(host):
 		k.add("listen", "%q can be reached from other machines, which auth.mode none does not allow: "+
-			"listen on 127.0.0.1, or set auth.mode to passthrough", clip(c.Listen))
+			"listen on 127.0.0.1, or set auth.mode to keys or passthrough", clip(c.Listen))
 	}
 	if c.DataDir == "" {
 		k.add("data_dir", "must name a folder")
@@ -52,6 +55,30 @@ func (c *Config) checkServer(k *checker) {
 	within(k, "limits.header_bytes", c.Limits.HeaderBytes, 4<<10, 1<<20)
 	k.positive("limits.smart_budget", c.Limits.SmartBudget)
 	k.positive("shutdown.grace", c.Shutdown.Grace)
+}
+
+func (c *Config) checkAuth(k *checker) {
+	k.oneOf("auth.mode", c.Auth.Mode, "none", "keys", "passthrough")
+	if c.Auth.Mode == "keys" && len(c.Auth.Keys) == 0 {
+		k.add("auth.keys", "mode keys needs at least one key, or nobody can call")
+	}
+	seen := map[string]bool{}
+	for i, key := range c.Auth.Keys {
+		at := fmt.Sprintf("auth.keys.%d", i)
+		hash := strings.ToLower(key.SHA256)
+		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != sha256.Size {
+			k.add(at+".sha256", "must be the SHA-256 of a key, 64 hex digits: printf %%s KEY | sha256sum")
+		} else if seen[hash] {
+			k.add(at+".sha256", "is listed twice")
+		}
+		seen[hash] = true
+		if key.Tenant == "" {
+			k.add(at+".tenant", "must name who owns what this key's requests leave behind")
+		}
+		if key.Profile != "" {
+			c.checkProfile(k, at+".profile", key.Profile)
+		}
+	}
 }
 
 // isLoopback reports whether only this machine can reach host. An empty host is every address.

@@ -1,0 +1,91 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
+)
+
+// adminTimeout bounds a query of the admin API.
+const adminTimeout = 10 * time.Second
+
+// maxRows bounds a list.
+const maxRows = 1000
+
+// adminTenant is whose rows an admin call sees.
+func adminTenant(c *fiber.Ctx) string { return c.Query("tenant", "default") }
+
+// stats sums up requests: GET /api/stats?since=&until=&agent=&group_by=&tenant=.
+// Times are RFC 3339, or durations before now.
+func (s *Server) stats(c *fiber.Ctx) error {
+	q := ledger.StatsQuery{Tenant: adminTenant(c), Agent: c.Query("agent"), GroupBy: c.Query("group_by")}
+	var err error
+	if q.Since, err = queryTime(c, "since"); err != nil {
+		return err
+	}
+	if q.Until, err = queryTime(c, "until"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	stats, err := s.cfg.Ledger.Stats(ctx, q)
+	if errors.Is(err, ledger.ErrGroupBy) {
+		return &chat.Error{Status: 400, Code: chat.CodeInvalidQuery, Param: "group_by", Message: err.Error() + "."}
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(stats)
+}
+
+// queryTime reads an instant; the zero time when it is absent.
+func queryTime(c *fiber.Ctx, name string) (time.Time, error) {
+	v := c.Query(name)
+	if v == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(v); err == nil {
+		return time.Now().Add(-d), nil
+	}
+	t, err := time.Parse(time.RFC3339, v)
+	if err != nil {
+		return t, &chat.Error{Status: 400, Code: chat.CodeInvalidQuery, Param: name, Message: fmt.Sprintf("%s takes a duration before now, such as 24h, or an RFC 3339 time; not %.40q.", name, v)}
+	}
+	return t, nil
+}
+
+// requests lists the newest requests: GET /api/requests?limit=&tenant=.
+func (s *Server) requests(c *fiber.Ctx) error {
+	limit, err := strconv.Atoi(c.Query("limit", "100"))
+	if err != nil || limit < 1 || limit > maxRows {
+		return &chat.Error{Status: 400, Code: chat.CodeInvalidQuery, Param: "limit", Message: fmt.Sprintf("limit takes a number from 1 to %d.", maxRows)}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	rows, err := s.cfg.Ledger.Recent(ctx, adminTenant(c), limit)
+	if err != nil {
+		return err
+	}
+	return c.JSON(fiber.Map{"items": rows})
+}
+
+// request is one request's account: GET /api/requests/{id}?tenant=.
+func (s *Server) request(c *fiber.Ctx) error {
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	e, err := s.cfg.Ledger.Get(ctx, adminTenant(c), c.Params("id"))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return &chat.Error{Status: 404, Code: chat.CodeNotFound, Message: "No request has this id. An answered request shows up within 100 ms."}
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(e)
+}
