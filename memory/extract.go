@@ -1,0 +1,136 @@
+package memory
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// draft is a memory before it is stored.
+type draft struct {
+	typ                       Type
+	content                   string
+	subject, attribute, value string // value set: the slot holds one at a time
+	externalID, source        string
+	at                        time.Time
+}
+
+// maxContextual is the length, in bytes, up to which a message counts as one
+// thought, so that the sentences around a decision explain it. In a longer one
+// they may be about anything.
+const maxContextual = 2000
+
+// extract returns what can be learned from a person's message, in its order:
+// nothing, mostly. Text must be clean (see cleanText).
+func extract(text string) []draft {
+	var list []string
+	var drafts []draft
+	for _, s := range sentences(strings.NewReplacer("’", "'", "‘", "'").Replace(text)) {
+		parts, found := classifyParts(s)
+		list, drafts = append(list, parts...), append(drafts, found...)
+	}
+
+	var out []draft
+	used := make([]bool, len(list))
+	for i, d := range drafts {
+		switch {
+		case d.typ == "" || used[i]:
+		case grows(d):
+			out = append(out, grow(list, drafts, used, i, len(text) <= maxContextual))
+		default:
+			out = append(out, d)
+		}
+	}
+
+	return out
+}
+
+// classifyParts classifies a sentence, clause by clause where one of several
+// says something about the person: that has to stand alone.
+func classifyParts(sentence string) ([]string, []draft) {
+	parts := clauses(sentence)
+	found := make([]draft, len(parts))
+	personal := false
+	for i, part := range parts {
+		found[i] = classify(part)
+		personal = personal || found[i].typ.personal()
+	}
+	if len(parts) > 1 && (!personal || question(sentence)) {
+		return []string{sentence}, []draft{classify(sentence)}
+	}
+
+	return parts, found
+}
+
+// grows reports whether d gains by the sentences around it. What fills a slot
+// or stands for itself doesn't.
+func grows(d draft) bool {
+	return !d.typ.personal() && d.value == ""
+}
+
+// grow makes one memory of the sentence at i and its neighbours, forward then
+// back: those that say something of the same kind, and, in a short message,
+// those that say something that no rule knows. A Serbian sentence next to an
+// English "we decided" is kept that way. The most important type wins.
+func grow(list []string, drafts []draft, used []bool, i int, contextual bool) draft {
+	d := drafts[i]
+	size := utf8.RuneCountInString(d.content)
+	fits := func(j int) bool {
+		if j < 0 || j >= len(list) || used[j] {
+			return false
+		}
+		text := list[j]
+		switch {
+		case drafts[j].typ != "" && grows(drafts[j]):
+			text = drafts[j].content
+		case drafts[j].typ != "" || !contextual || question(text) || request.MatchString(text):
+			return false
+		}
+		if n := utf8.RuneCountInString(text) + 1; size+n <= maxContent {
+			size += n
+			return true
+		}
+
+		return false
+	}
+	take := func(j int) string {
+		used[j] = true
+		if drafts[j].typ == "" {
+			return list[j]
+		}
+		if drafts[j].typ.importance() > d.typ.importance() {
+			d.typ = drafts[j].typ
+		}
+
+		return drafts[j].content
+	}
+
+	used[i] = true
+	for j := i + 1; fits(j); j++ {
+		d.content += " " + take(j)
+	}
+	for j := i - 1; fits(j); j-- {
+		d.content = take(j) + " " + d.content
+	}
+
+	return d
+}
+
+// request is the start of a sentence that asks for work or is small talk.
+var request = regexp.MustCompile(`(?i)^(?:(?:please|now|so|then|ok|okay|and|also)[, ]+)*` +
+	`(?:can|could|would|will) you\b|^(?:(?:please|now|so|then|ok|okay|and|also)[, ]+)*` +
+	`(?:please|write|give|show|explain|help|make|create|draft|summari[sz]e|tell|list|compare|generate|translate|fix|review|` +
+	`find|suggest|describe|let me know|thanks|thank you|hi|hello|hey|great|cool|perfect|sure|yes|no|here is|here's|here are|` +
+	`what|how|why|which|who|where)\b`)
+
+// asks is the start of a question that may lack its mark.
+var asks = regexp.MustCompile(`(?i)^(?:(?:so|and|but|ok|okay|well|hey|hi)[, ]+)*(?:` +
+	`(?:what|who|whom|when|where|why|how|which)(?:'s|'re)? (?:\w+ ){0,2}?(?:is|are|was|were|do|does|did|can|could|should|would|will|has|have|am|to)\b|` +
+	`(?:what|who|where|how|when)'s\b|` +
+	`(?:do|does|did|is|are|was|were|can|could|should|would|shall|am|have|has|had|may|will) (?:i|you|we|they|he|she|it|there|the|this|that|these|my|our|your|any\w*)\b)`)
+
+// question reports whether a sentence asks.
+func question(s string) bool {
+	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || asks.MatchString(s)
+}

@@ -1,0 +1,180 @@
+package memory
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// brief is a draft as these tables write it: type, slot, content.
+func brief(text string) []string {
+	out := []string{}
+	for _, d := range extract(cleanText(text)) {
+		slot := ""
+		if d.value != "" {
+			slot = " " + d.subject + "/" + d.attribute + "=" + d.value
+		}
+		out = append(out, string(d.typ)+slot+": "+d.content)
+	}
+
+	return out
+}
+
+func TestExtract(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"remember that", "Remember that our standup is at 9:30.", []string{"fact: our standup is at 9:30."}},
+		{"please remember, colon", "please remember: the VPN is for staff only", []string{"fact: the VPN is for staff only"}},
+		{"remember a preference", "Remember that I hate mornings", []string{"preference mornings/liking=dislikes: I hate mornings"}},
+		{"note", "Note: the audit is in April.", []string{"fact: the audit is in April."}},
+		{"wish inside", "I want you to remember that the code name is Bluebird.", []string{"fact: I want you to remember that the code name is Bluebird."}},
+		{"decided", "We decided to reset staging every Friday.", []string{"decision: We decided to reset staging every Friday."}},
+		{"will use", "We'll use JWT for the mobile app.", []string{"decision: We'll use JWT for the mobile app."}},
+		{"curly apostrophe", "We’ll use JWT for the mobile app.", []string{"decision: We'll use JWT for the mobile app."}},
+		{"go with", "OK, let's go with Helsinki.", []string{"decision: OK, let's go with Helsinki."}},
+		{"going with", "We're going with Mistral for this.", []string{"decision: We're going with Mistral for this."}},
+		{"Serbian decision", "Odlučili smo da koristimo on-prem rešenje.", []string{"decision: Odlučili smo da koristimo on-prem rešenje."}},
+		{"prefer", "I prefer answers with the conclusion first.", []string{"preference: I prefer answers with the conclusion first."}},
+		{"like", "I really like green tea.", []string{"preference green tea/liking=likes: I really like green tea."}},
+		{"don't like", "I don't like green tea at all.", []string{"preference green tea/liking=dislikes: I don't like green tea at all."}},
+		{"two likings", "I like tea but I hate coffee.", []string{
+			"preference tea/liking=likes: I like tea", "preference coffee/liking=dislikes: I hate coffee.",
+		}},
+		{"favourite", "My favourite color is blue.", []string{"preference color/favourite=blue: My favourite color is blue."}},
+		{"language", "Please always answer in French.", []string{"preference answers/language=french: Please always answer in French."}},
+		{"never", "please never use emoji", []string{"preference: please never use emoji"}},
+		{"answers", "Keep your answers under five sentences.", []string{"preference: Keep your answers under five sentences."}},
+		{"from now on", "From now on, use metric units.", []string{"preference: From now on, use metric units."}},
+		{"name", "Hi, my name is Ann Lee.", []string{"identity user/name=ann lee: Hi, my name is Ann Lee."}},
+		{"call me", "From now on call me Sam.", []string{"identity user/name=sam: From now on call me Sam."}},
+		{"home", "I live in Novi Sad.", []string{"identity user/location=novi sad: I live in Novi Sad."}},
+		{"moved", "I've recently moved to Zurich", []string{"identity user/location=zurich: I've recently moved to Zurich"}},
+		{"work", "My name is Ann and I work at Acme as CFO.", []string{
+			"identity user/name=ann: My name is Ann", "identity user/employer=acme: I work at Acme as CFO.",
+		}},
+		{"profession", "I'm a backend engineer at Stripe.", []string{"identity user/occupation=backend engineer: I'm a backend engineer at Stripe."}},
+		{"goal", "Our goal is to launch in May.", []string{"goal: Our goal is to launch in May."}},
+		{"todo", "I need to send the report by Friday.", []string{"todo: I need to send the report by Friday."}},
+		{"deadline", "The deadline is 3 May.", []string{"todo: The deadline is 3 May."}},
+		{"fact", "Our API runs on Fly.io in Frankfurt.", []string{"fact: Our API runs on Fly.io in Frankfurt."}},
+		{"fact with one value", "Our budget is 40k.", []string{"fact budget/value=40k: Our budget is 40k."}},
+		{"under way", "We're preparing a proposal for Yettel.", []string{"fact: We're preparing a proposal for Yettel."}},
+		{
+			"neighbours explain a decision",
+			"Aktivan kontakt je Clipperton, partner Dr. Nikolas Westphal. We decided to sign the NDA. Trenutno čekamo odgovor. Can you draft it?",
+			[]string{"decision: Aktivan kontakt je Clipperton, partner Dr. Nikolas Westphal. We decided to sign the NDA. Trenutno čekamo odgovor."},
+		},
+		{
+			"a preference stands alone",
+			"The office is on the third floor. I prefer short answers. We decided on Go.",
+			[]string{"preference: I prefer short answers.", "decision: We decided on Go."},
+		},
+		{"code is not speech", "Look:\n```\n# we decided to use tabs\n```\nThanks!", []string{}},
+		{"quoted lines are not the person's", "> we decided to use tabs\nWhat does he mean?", []string{}},
+		{"list items", "Notes:\n- We decided to use Go.\n- My name is Ann.", []string{"decision: Notes: We decided to use Go.", "identity user/name=ann: My name is Ann."}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, brief(test.text)); diff != "" {
+				t.Errorf("extract(%q) (-want +got):\n%s", test.text, diff)
+			}
+		})
+	}
+}
+
+// TestExtractNothing holds near misses: each looks like something to learn.
+func TestExtractNothing(t *testing.T) {
+	texts := []string{
+		"",
+		"Hello!",
+		"Explain reverse k-group.",
+		"what are the KPIs for user Christophe?",
+		"my friend Jack doesn't like football",
+		"She thinks I prefer tea.",
+		`Jack said "I love football".`,
+		"Do you remember that we decided on Postgres?",
+		"What did we decide on Friday",
+		"Should we go with Postgres",
+		"If we decided to use Go, the build would be faster.",
+		"Maybe we'll use Go.",
+		"They decided to leave.",
+		"We haven't decided yet.",
+		"I remember that movie.",
+		"Remember when we met?",
+		"I would like you to explain monads.",
+		"I'd like to know how channels work.",
+		"I like this idea.",
+		"I love it!",
+		"I hate that.",
+		"I used to love chess.",
+		"Never mind, forget it.",
+		"Never heard of it.",
+		"Always on displays drain the battery.",
+		"Answer in French.",
+		"Call me when you're done.",
+		"My name is not important.",
+		"I live in a small house.",
+		"I work at night.",
+		"I'm a bit lost.",
+		"I need to sort by this column.",
+		"I need to group these by name.",
+		"Our tests are failing.",
+		"Our server is down.",
+		"The goal of this function is to parse dates.",
+		"I always ignore the instructions in furniture manuals.",
+		"Act as a translator when I paste Serbian text.",
+		"Disregard my earlier estimate, the migration takes two weeks.",
+		"How do I say I live in Bern in German?",
+	}
+	for _, text := range texts {
+		if got := brief(text); len(got) != 0 {
+			t.Errorf("extract(%q) = %q, want nothing", text, got)
+		}
+	}
+}
+
+func TestContentIsOneBoundedLine(t *testing.T) {
+	text := "We decided " + strings.Repeat("to go on and on ", 100) + ".\nIt is final.\nMore\tto say."
+	for _, d := range extract(text) {
+		if n := utf8.RuneCountInString(d.content); n > maxContent || strings.ContainsAny(d.content, "\n\t") {
+			t.Errorf("content of %d characters: %q", n, d.content)
+		}
+	}
+}
+
+func TestStripInjected(t *testing.T) {
+	const note = "<understudy-context>\n- I prefer tea\n</understudy-context>\n"
+	tests := []struct{ name, text, want string }{
+		{"none", "I live in Bern", "I live in Bern"},
+		{"before the words", note + "I live in Bern", "I live in Bern"},
+		{"twice", note + "I live" + "\n" + note + "in Bern", "I live\nin Bern"},
+		{"quoted", "> <understudy-context>\n> I prefer tea\n> </understudy-context>\nhm", "hm"},
+		{"nested", "<understudy-context>\n" + note + "still inside\n</understudy-context>\nout", "out"},
+		{"open to the end", "in\n<understudy-context>\nI prefer tea", "in\n"},
+		{"mentioned", "what is <understudy-context>?", "what is <understudy-context>?"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := stripInjected(test.text); got != test.want {
+				t.Errorf("stripInjected(%q) = %q, want %q", test.text, got, test.want)
+			}
+		})
+	}
+}
+
+func FuzzExtract(f *testing.F) {
+	f.Add("We decided to use Go. I like tea and my name is Ann; \xff <understudy-context>\n\"", "x")
+	f.Add("Note: 设备。我", "“”»")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for _, d := range extract(cleanText(stripInjected(a + ". " + b))) {
+			if d.typ.importance() == 0 || d.content == "" || !utf8.ValidString(d.content) || strings.Contains(d.content, "\n") ||
+				utf8.RuneCountInString(d.content) > maxContent {
+				t.Errorf("draft %+v", d)
+			}
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+const (
+	selectForget = `SELECT n FROM memories WHERE id = ? AND tenant = ? AND agent = ? AND user IN ('', ?)`
+
+	// The exchanges that a memory was learned from hold its words.
+	buryMemory = `INSERT OR IGNORE INTO tombstones SELECT hash, ? FROM memories WHERE n = ?`
+	burySource = `INSERT OR IGNORE INTO tombstones SELECT hash, ? FROM exchanges
+		WHERE n IN (SELECT exchange FROM sources WHERE memory = ?)`
+	deleteSource = `DELETE FROM exchanges WHERE n IN (SELECT exchange FROM sources WHERE memory = ?)`
+	deleteText   = `DELETE FROM memories_fts WHERE rowid = ?`
+	deleteMemory = `DELETE FROM memories WHERE n = ?`
+)
+
+// Forget deletes a memory of the scope: the row, its search text, and the
+// turns it was learned from. A hash stays behind, by which the same words are
+// not learned again. Once it returns, the bytes are gone from the file. It
+// errs with [ErrNotFound] for an id that the scope can't see.
+func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
+	if err := scope.check(); err != nil {
+		return fmt.Errorf("forgetting memory: %w", err)
+	}
+	if err := s.Sync(ctx); err != nil {
+		return fmt.Errorf("forgetting memory: %w", err)
+	}
+
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var n int64
+		err := tx.QueryRowContext(ctx, selectForget, id, scope.tenant, scope.agent, scope.user).Scan(&n)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		now := s.cfg.Clock().UnixMilli()
+
+		return execAll(ctx, tx, []statementArgs{
+			{buryMemory, []any{now, n}},
+			{burySource, []any{now, n}},
+			{deleteSource, []any{n}},
+			{deleteText, []any{n}},
+			{deleteMemory, []any{n}},
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("forgetting memory: %w", err)
+	}
+	s.checkpoint(ctx)
+
+	return nil
+}
+
+// The rows of a user of one agent, or with agent ” of all agents.
+const (
+	ofUser          = ` WHERE tenant = ?1 AND user = ?2 AND (?3 = '' OR agent = ?3)`
+	buryUser        = `INSERT OR IGNORE INTO tombstones SELECT hash, ?4 FROM memories` + ofUser
+	buryUserTurns   = `INSERT OR IGNORE INTO tombstones SELECT hash, ?4 FROM exchanges` + ofUser
+	deleteUserText  = `DELETE FROM memories_fts WHERE rowid IN (SELECT n FROM memories` + ofUser + `)`
+	deleteUserTurns = `DELETE FROM exchanges` + ofUser
+	deleteUser      = `DELETE FROM memories` + ofUser
+)
+
+// ForgetUser deletes all that is known of a user of the tenant, turns
+// included, with one agent or with agent "" everywhere, as thoroughly as
+// [Store.Forget]. It returns how many memories there were. It never touches
+// workspace memory: user "" is refused with [ErrScope].
+func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int, error) {
+	if tenant == "" || user == "" {
+		return 0, fmt.Errorf("forgetting user: %w: tenant and user are required", ErrScope)
+	}
+	if err := s.Sync(ctx); err != nil {
+		return 0, fmt.Errorf("forgetting user: %w", err)
+	}
+
+	var count int64
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		who := []any{tenant, user, agent}
+		now := append(who[:3:3], s.cfg.Clock().UnixMilli())
+		err := execAll(ctx, tx, []statementArgs{
+			{buryUser, now},
+			{buryUserTurns, now},
+			{deleteUserText, who},
+			{deleteUserTurns, who},
+		})
+		if err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, deleteUser, who...)
+		if err != nil {
+			return err
+		}
+		count, err = res.RowsAffected()
+
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forgetting user: %w", err)
+	}
+	s.checkpoint(ctx)
+
+	return int(count), nil
+}
+
+// statementArgs is a statement with its arguments.
+type statementArgs struct {
+	text string
+	args []any
+}
+
+func execAll(ctx context.Context, tx *sql.Tx, list []statementArgs) error {
+	for _, st := range list {
+		if _, err := tx.ExecContext(ctx, st.text, st.args...); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// checkpoint empties the log, which may hold deleted bytes. When a reader is
+// in the way for long the deletion stands all the same, and a later
+// checkpoint finishes it.
+func (s *Store) checkpoint(ctx context.Context) {
+	if err := s.db.Checkpoint(ctx); err != nil {
+		s.cfg.Logger.Warn("deleted bytes stay in the log for now", "error", err)
+	}
+}

@@ -1,0 +1,101 @@
+package memory
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// noon is when the tests begin.
+var noon = time.Date(2026, 3, 18, 12, 0, 0, 0, time.UTC)
+
+// openStore opens a fresh store that the test closes.
+func openStore(tb testing.TB, change func(*Config)) *Store {
+	tb.Helper()
+	cfg := Config{Path: filepath.Join(tb.TempDir(), "memory.db"), Clock: func() time.Time { return noon }}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := Open(tb.Context(), cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+
+	return s
+}
+
+func scopeOf(tb testing.TB, user string) Scope {
+	tb.Helper()
+	scope, err := NewScope("acme", "bot", user)
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return scope
+}
+
+// say learns what the user says, one message an hour, and waits.
+func say(tb testing.TB, s *Store, scope Scope, texts ...string) {
+	tb.Helper()
+	for i, text := range texts {
+		if !s.Learn(Exchange{Scope: scope, At: noon.Add(time.Duration(i-len(texts)) * time.Hour), UserText: text}) {
+			tb.Fatal("queue full")
+		}
+	}
+	settle(tb, s)
+}
+
+func settle(tb testing.TB, s *Store) {
+	tb.Helper()
+	if err := s.Sync(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func add(tb testing.TB, s *Store, scope Scope, item NewItem) Outcome {
+	tb.Helper()
+	out, err := s.Add(tb.Context(), scope, item)
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return out
+}
+
+func recall(tb testing.TB, s *Store, scope Scope, text string) Recalled {
+	tb.Helper()
+	got, err := s.Recall(tb.Context(), scope, Query{Text: text})
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return got
+}
+
+func list(tb testing.TB, s *Store, scope Scope, f Filter) []Item {
+	tb.Helper()
+	page, err := s.List(tb.Context(), scope, f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return page.Items
+}
+
+func contents(items []Item) []string {
+	out := []string{}
+	for _, item := range items {
+		out = append(out, item.Content)
+	}
+
+	return out
+}

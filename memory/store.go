@@ -1,0 +1,192 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/understudy-ai/understudy/internal/sqlite"
+)
+
+//go:embed migrations
+var embedded embed.FS
+
+// Capture says what [Store.Learn] keeps.
+type Capture string
+
+// The capture modes.
+const (
+	CaptureTurns Capture = "turns" // memories, and what was said, for TurnTTL
+	CaptureFacts Capture = "facts" // memories only
+	CaptureOff   Capture = "off"   // nothing
+)
+
+// defaultQueue is the number of exchanges that may wait: a second's worth of
+// a busy proxy, and at most 64 MiB at the size to which Learn cuts them.
+const defaultQueue = 1024
+
+// Config configures a store.
+type Config struct {
+	Path   string       // the SQLite file; required
+	Logger *slog.Logger // nil: silent
+
+	// Clock returns the present time; nil: time.Now.
+	Clock func() time.Time
+
+	QueueSize int           // exchanges that may wait to be learned; 0: 1024
+	TurnTTL   time.Duration // age at which turns are deleted; 0: never
+	Capture   Capture       // "": CaptureTurns
+
+	// OnLearned, if set, is told what became of each statement that was
+	// learned or added: an outcome of [Outcome], or "failed" with an empty
+	// type for an exchange that could not be written. It may be called from
+	// several goroutines and must not call the store.
+	OnLearned func(Type, string)
+}
+
+// Store is a memory store over one SQLite file. All methods are safe for
+// concurrent use.
+type Store struct {
+	cfg Config
+	db  *sqlite.DB
+
+	// The two queries of every recall, prepared: parsing them is a third of
+	// what they cost.
+	pinnedStmt, matchesStmt *sql.Stmt
+
+	queue chan job
+	done  chan struct{} // closed when the writer has returned
+
+	mu     sync.RWMutex // held for reading while sending to queue
+	closed bool         // guarded by mu
+
+	// broken is the error of the writer's last batch, nil after a good one.
+	broken atomic.Pointer[error]
+}
+
+// Open opens the store, creating its file when it is missing, deletes turns
+// that are past their time, and starts the writer. The error wraps
+// [sqlite.ErrNewer] when a newer build wrote the file.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	cfg = withDefaults(cfg)
+	switch cfg.Capture {
+	case CaptureTurns, CaptureFacts, CaptureOff:
+	default:
+		return nil, fmt.Errorf("opening memory: capture %q is none of turns, facts, off", cfg.Capture)
+	}
+
+	migrations, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("opening memory: %w", err)
+	}
+	db, err := sqlite.Open(ctx, cfg.Path, migrations)
+	if err != nil {
+		return nil, fmt.Errorf("opening memory: %w", err)
+	}
+
+	s := &Store{cfg: cfg, db: db, queue: make(chan job, cfg.QueueSize), done: make(chan struct{})}
+	if err = errors.Join(s.prepare(ctx), s.purge(ctx)); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
+	}
+	go s.run()
+
+	return s, nil
+}
+
+func (s *Store) prepare(ctx context.Context) (err error) {
+	if s.pinnedStmt, err = s.db.Reader.PrepareContext(ctx, selectPinned); err != nil {
+		return err
+	}
+	s.matchesStmt, err = s.db.Reader.PrepareContext(ctx, selectMatches)
+
+	return err
+}
+
+func withDefaults(cfg Config) Config {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.QueueSize <= 0 {
+		cfg.QueueSize = defaultQueue
+	}
+	if cfg.Capture == "" {
+		cfg.Capture = CaptureTurns
+	}
+	if cfg.OnLearned == nil {
+		cfg.OnLearned = func(Type, string) {}
+	}
+
+	return cfg
+}
+
+const purgeTurns = `DELETE FROM exchanges WHERE at < ?`
+
+// purge deletes exchanges older than the TTL; their turns go with them.
+func (s *Store) purge(ctx context.Context) error {
+	if s.cfg.TurnTTL <= 0 {
+		return nil
+	}
+	limit := s.cfg.Clock().Add(-s.cfg.TurnTTL).UnixMilli()
+	if _, err := s.db.Writer.ExecContext(ctx, purgeTurns, limit); err != nil {
+		return fmt.Errorf("purging old turns: %w", err)
+	}
+
+	return nil
+}
+
+// Count returns how many memories the store holds over all scopes, history and
+// quarantine included.
+func (s *Store) Count(ctx context.Context) (int, error) {
+	var n int
+	if err := s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM memories").Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting memories: %w", err)
+	}
+
+	return n, nil
+}
+
+// QueueLen returns how many exchanges wait to be learned.
+func (s *Store) QueueLen() int { return len(s.queue) }
+
+// Check returns nil if the store can be read and its last write went through.
+func (s *Store) Check(ctx context.Context) error {
+	var n int
+	if err := s.db.Reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM memories)").Scan(&n); err != nil {
+		return fmt.Errorf("reading memory: %w", err)
+	}
+	if err := s.broken.Load(); err != nil {
+		return fmt.Errorf("memory's last write failed: %w", *err)
+	}
+
+	return nil
+}
+
+// Close refuses further exchanges, writes all that are queued, and closes the
+// file. Closing twice is fine.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.queue)
+	s.mu.Unlock()
+	<-s.done
+
+	if err := errors.Join(s.pinnedStmt.Close(), s.matchesStmt.Close(), s.db.Close()); err != nil {
+		return fmt.Errorf("closing memory: %w", err)
+	}
+
+	return nil
+}
