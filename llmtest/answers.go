@@ -1,7 +1,6 @@
 package llmtest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -15,8 +14,6 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
-
 type object map[string]any
 
 func (u *Upstream) list(w http.ResponseWriter, _ *http.Request) {
@@ -29,17 +26,26 @@ func (u *Upstream) list(w http.ResponseWriter, _ *http.Request) {
 
 func (u *Upstream) embed(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body) // from memory
-	input := gjson.GetBytes(body, "input").String()
-	h := fnv.New32a()
-	_, _ = io.WriteString(h, input)
-	vector := make([]float64, 8)
-	for i := range vector {
-		vector[i] = float64(h.Sum32()>>(4*i)&15)/8 - 1
+	data, used := []object{}, 0
+	for i, input := range gjson.GetBytes(body, "input").Array() { // one string is an array of one
+		data = append(data, object{"object": "embedding", "index": i, "embedding": vector(input.String())})
+		used += tokens(input.String())
 	}
 	reply(w, object{
-		"object": "list", "model": gjson.GetBytes(body, "model").String(), "usage": object{"prompt_tokens": tokens(input), "total_tokens": tokens(input)},
-		"data": []object{{"object": "embedding", "index": 0, "embedding": vector}},
+		"object": "list", "model": gjson.GetBytes(body, "model").String(), "data": data,
+		"usage": object{"prompt_tokens": used, "total_tokens": used},
 	})
+}
+
+// vector is the same for the same text, and means nothing.
+func vector(text string) []float64 {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, text)
+	v := make([]float64, 8)
+	for i := range v {
+		v[i] = float64(h.Sum32()>>(4*i)&15)/8 - 1
+	}
+	return v
 }
 
 // chat answers one request, streamed or not.
@@ -141,8 +147,8 @@ func compose(model, prompt, question string) string {
 	fmt.Fprintf(&b, "[simulated answer of %s]", model)
 	asked := contentWords(question)
 	for line := range strings.Lines(prompt) {
-		note, ok := strings.CutPrefix(strings.TrimSpace(line), "- [")
-		if ok && slices.ContainsFunc(contentWords(note), func(w string) bool { return slices.Contains(asked, w) }) {
+		label, note, ok := strings.Cut(strings.TrimSpace(line), "] ")
+		if ok && strings.HasPrefix(label, "- [") && slices.ContainsFunc(contentWords(note), func(w string) bool { return slices.Contains(asked, w) }) {
 			fmt.Fprintf(&b, " I was told: %s.", strings.TrimSuffix(note, "."))
 		}
 	}

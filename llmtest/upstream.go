@@ -9,6 +9,7 @@
 package llmtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -30,6 +31,7 @@ type Upstream struct {
 	url    string
 	models []string
 	server *http.Server
+	usual  http.Handler
 	served chan struct{}
 	cache  promptCache
 
@@ -54,6 +56,7 @@ func Start(models ...string) (*Upstream, error) {
 	mux.HandleFunc("GET /v1/models", u.list)
 	mux.HandleFunc("POST /v1/embeddings", u.embed)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { fail(w, 404, "unknown path "+r.URL.Path) })
+	u.usual = mux
 	u.server = &http.Server{Handler: u.record(mux), ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(u.served)
@@ -102,6 +105,9 @@ func (u *Upstream) Misbehave(f http.HandlerFunc) {
 	u.fault = f
 }
 
+// Answer answers a request as usual, for a fault that spares some requests.
+func (u *Upstream) Answer(w http.ResponseWriter, r *http.Request) { u.usual.ServeHTTP(w, r) }
+
 // Pace makes streams wait this long between chunks.
 func (u *Upstream) Pace(d time.Duration) {
 	u.mu.Lock()
@@ -116,7 +122,7 @@ func (u *Upstream) record(next http.Handler) http.Handler {
 		if err != nil {
 			return // the client left
 		}
-		r.Body = io.NopCloser(newReader(body))
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		u.mu.Lock()
 		u.requests = append(u.requests, Request{r.Method, r.URL.RequestURI(), r.Header.Clone(), body})
 		if len(u.requests) > maxKept {

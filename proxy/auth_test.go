@@ -173,7 +173,7 @@ func TestSecretsStay(t *testing.T) {
 	}
 	admin := "Authorization: Bearer planted-admin-key"
 	for name, text := range map[string]string{
-		"log": s.logged(), "metrics": s.send("GET", "/metrics", "").body, "stats": s.send("GET", "/api/stats?group_by=agent", "", admin).body,
+		"log": s.log.String(), "metrics": s.send("GET", "/metrics", "").body, "stats": s.send("GET", "/api/stats?group_by=agent", "", admin).body,
 		"requests": s.send("GET", "/api/requests", "", admin).body, "readyz": s.send("GET", "/readyz", "").body, "memories": page,
 	} {
 		if text == "" || strings.Contains(text, "planted") {

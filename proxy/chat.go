@@ -36,7 +36,7 @@ func (s *Server) chat(c *fiber.Ctx) error {
 	x.entry.Overhead = time.Since(x.start)
 	x.entry.Streamed = x.view.Stream
 	x.stop = watch(ctx.Conn(), x.cancel.cancel)
-	resp, err := s.send(ctx, x, out)
+	resp, err := x.dispatch(ctx, out)
 	if err != nil {
 		return x.abandon(err)
 	}

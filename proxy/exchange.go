@@ -31,11 +31,15 @@ type exchange struct {
 	session  string // key of the conversation
 	score    scoring.Score
 	shape    scoring.Shape
+	request  routing.Request // what routing was asked, for a fallback
 	decision routing.Decision
-	scored   bool // score and shape hold
-	words    string
-	human    int // index of the newest human message, -1 none
-	sideCall bool
+	edits    []chat.Edit // of the body, but for the model's
+
+	askedUsage bool // the usage chunk of a stream was our wish, not the client's
+	scored     bool // score and shape hold
+	words      string
+	human      int // index of the newest human message, -1 none
+	sideCall   bool
 
 	injected struct{ memory, scaffold int } // bytes
 	failOpen string                         // the step that failed, "" none

@@ -39,63 +39,61 @@ func (x *exchange) plan() (*outbound, error) {
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), x.start.Add(s.cfg.Limits.SmartBudget))
 	defer cancel()
-	edits, err := x.smart(ctx)
+	err := x.smart(ctx)
 	if e, ok := errors.AsType[*chat.Error](err); ok {
 		return nil, e
 	}
 	if err == nil {
-		out.body, err = chat.Splice(x.body, edits)
+		out.body, err = chat.Splice(x.body, slices.Concat(x.modelEdits(), x.edits))
 		x.failedIf("splice", err)
 	}
 	if err != nil {
-		edits = x.openEdits()
-		out.body, _ = chat.Splice(x.body, edits)
+		x.open()
+		if out.body, err = chat.Splice(x.body, x.modelEdits()); err != nil {
+			out.body = x.body
+		}
 	}
 	if m := x.decision.Model; m != nil {
 		out.upstream = s.upstreams[m.Upstream]
 	}
-	_, asked := x.view.AskUsage()
-	out.hideUsage = asked && err == nil && len(edits) > 0
+	out.hideUsage = x.askedUsage
 	return out, nil
 }
 
-// smart runs the steps of the pipeline, each under guard, and returns the
-// edits that they ask for.
-func (x *exchange) smart(ctx context.Context) ([]chat.Edit, error) {
+// smart runs the steps of the pipeline, each under guard.
+func (x *exchange) smart(ctx context.Context) error {
 	s := x.s
 	if s.cfg.Router == nil && s.cfg.Assembly == nil && s.cfg.Memory == nil {
-		return nil, nil
+		return nil
 	}
 	if x.view.Ambiguous() {
 		err := errors.New("a key occurs twice")
 		x.failedIf("parse", err)
-		return nil, err
+		return err
 	}
-	var edits []chat.Edit
 	for _, step := range []struct {
 		name string
-		run  func(context.Context) ([]chat.Edit, error)
+		run  func(context.Context) error
 	}{
 		{"scoring", x.stepScore}, {"routing", x.stepRoute}, {"assembly", x.stepAssemble},
 	} {
 		began := time.Now()
-		more, err := x.guard(ctx, step.name, step.run)
+		err := x.guard(ctx, step.name, step.run)
 		s.cfg.Metrics.Overhead.WithLabelValues(step.name).Observe(time.Since(began).Seconds())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		edits = append(edits, more...)
 	}
 	if e, ok := x.view.AskUsage(); ok {
-		edits = append(edits, e)
+		x.edits, x.askedUsage = append(x.edits, e), true
 	}
-	return edits, nil
+	return nil
 }
 
 // guard runs a step so that nothing it does can fail the request: panics
 // become errors, time is bounded, and what went wrong is counted. An error for
 // the caller, a *chat.Error, passes uncounted.
-func (x *exchange) guard(ctx context.Context, step string, run func(context.Context) ([]chat.Edit, error)) (edits []chat.Edit, err error) {
+func (x *exchange) guard(ctx context.Context, step string, run func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = panicked{p}
@@ -104,11 +102,11 @@ func (x *exchange) guard(ctx context.Context, step string, run func(context.Cont
 			x.failedIf(step, err)
 		}
 	}()
-	edits, err = run(ctx)
+	err = run(ctx)
 	if err == nil && ctx.Err() != nil {
 		err = errBudget
 	}
-	return edits, err
+	return err
 }
 
 type panicked struct{ value any }
@@ -144,26 +142,40 @@ type stepError struct {
 func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 func (e *stepError) Unwrap() error { return e.err }
 
-// openEdits is what a request that fails open still needs: a real model in
-// place of a virtual one, which no upstream knows.
-func (x *exchange) openEdits() []chat.Edit {
+// open prepares a request that fails open: nothing is changed, but a virtual
+// model, which no upstream knows, becomes a real one.
+func (x *exchange) open() {
+	x.edits, x.askedUsage = nil, false
 	x.decision.Model, x.decision.Reason = nil, "failopen"
-	if _, virtual := routing.Virtual(x.decision.Requested); !virtual || x.s.cfg.Router == nil {
+	_, virtual := routing.Virtual(x.decision.Requested)
+	if !virtual || x.s.cfg.Router == nil {
+		return
+	}
+	if m, err := x.s.cfg.Router.Default(x.who.process); err == nil {
+		x.decision.Model = m
+	}
+}
+
+// modelEdits make the request one for the model chosen. Parameters that the
+// new model refuses are fitted to it; a request that keeps its model keeps
+// them all.
+func (x *exchange) modelEdits() []chat.Edit {
+	m, v := x.decision.Model, x.view
+	if m == nil || m.ID == v.Model() {
 		return nil
 	}
-	m, err := x.s.cfg.Router.Default(x.who.process)
-	if err != nil {
-		return nil
+	edits := []chat.Edit{v.SetModel(m.ID)}
+	if routing.Reasoning(m.ID) && !routing.Reasoning(v.Model()) {
+		edits = append(edits, v.ForReasoning()...)
 	}
-	x.decision.Model = m
-	return []chat.Edit{x.view.SetModel(m.ID)}
+	return edits
 }
 
 // maxProbe is the largest output limit of a request that only probes.
 const maxProbe = 4
 
 // stepScore finds the newest human words and scores them.
-func (x *exchange) stepScore(context.Context) ([]chat.Edit, error) {
+func (x *exchange) stepScore(context.Context) error {
 	if humans := x.view.Humans(); len(humans) > 0 {
 		x.human = humans[len(humans)-1]
 		x.words = scoring.HumanText(assemble.Strip(x.view.Text(x.human)))
@@ -173,7 +185,7 @@ func (x *exchange) stepScore(context.Context) ([]chat.Edit, error) {
 	x.score = x.s.cfg.Scorer.Score(x.words)
 	x.shape = scoring.DetectShape(x.words)
 	x.decision.Tier, x.scored = x.score.Tier, true
-	return nil, nil
+	return nil
 }
 
 // bytesPerToken makes a first estimate of a prompt's tokens; the account uses
@@ -181,37 +193,34 @@ func (x *exchange) stepScore(context.Context) ([]chat.Edit, error) {
 const bytesPerToken = 4
 
 // stepRoute chooses the model.
-func (x *exchange) stepRoute(context.Context) ([]chat.Edit, error) {
+func (x *exchange) stepRoute(context.Context) error {
 	s, v := x.s, x.view
 	if s.cfg.Router == nil {
-		return nil, nil
+		return nil
 	}
 	turn := ""
 	if x.human >= 0 {
 		turn = digest(strconv.Itoa(x.human), x.words)
 	}
-	d, err := s.cfg.Router.Decide(routing.Request{
-		Session: x.session, Turn: turn, Agent: x.who.agent, Model: v.Model(), Profile: x.who.profile,
+	x.request = routing.Request{
+		Session: x.session, Turn: turn, Agent: x.who.agent, Model: v.Model(), Profile: x.who.profile, KeyProfile: x.who.keyProfile,
 		ProcessType: x.who.process, TaskType: x.who.task, Forced: x.who.forced, ForcedTier: x.who.tier,
 		Score: x.score, Terse: scoring.Terse(x.words), SideCall: x.sideCall,
 		Needs: v.Needs, InputTokens: v.TextBytes / bytesPerToken, MaxOutput: v.MaxOutput,
-	})
+	}
+	d, err := s.cfg.Router.Decide(x.request)
 	x.decision = d
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
 	}
-	s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
-	if d.Model == nil || d.Model.ID == v.Model() {
-		return nil, nil
-	}
-	return []chat.Edit{v.SetModel(d.Model.ID)}, nil
+	return err
 }
 
 // stepAssemble recalls and writes what goes into the prompt.
-func (x *exchange) stepAssemble(ctx context.Context) ([]chat.Edit, error) {
+func (x *exchange) stepAssemble(ctx context.Context) error {
 	a := x.s.cfg.Assembly
 	if a == nil || x.who.context == "none" || x.human < 0 || x.sideCall {
-		return nil, nil
+		return nil
 	}
 	agent := a.Agents[x.who.agent]
 	in := assemble.Input{
@@ -227,20 +236,20 @@ func (x *exchange) stepAssemble(ctx context.Context) ([]chat.Edit, error) {
 		turns[i] = assemble.KeyOf(at, said[i])
 	}
 	if err := x.recall(ctx, &in, said); err != nil {
-		return nil, &stepError{"memory", err}
+		return &stepError{"memory", err}
 	}
 	// Users must not share what was recalled for one of them, even when they
 	// share a session.
 	plan := a.Sessions.Plan(digest(x.session, x.who.user), turns, in)
-	return x.insert(&plan, humans), nil
+	x.insert(&plan, humans)
+	return nil
 }
 
 // insert turns a plan into edits and counts what it adds.
-func (x *exchange) insert(plan *assemble.Plan, humans []int) []chat.Edit {
-	var edits []chat.Edit
+func (x *exchange) insert(plan *assemble.Plan, humans []int) {
 	add := func(e chat.Edit, ok bool) {
 		if ok {
-			edits = append(edits, e)
+			x.edits = append(x.edits, e)
 			x.injected.memory += len(e.New)
 		}
 	}
@@ -253,7 +262,6 @@ func (x *exchange) insert(plan *assemble.Plan, humans []int) []chat.Edit {
 	x.injected.scaffold = plan.ScaffoldBytes
 	x.injected.memory = max(0, x.injected.memory-plan.ScaffoldBytes)
 	x.entry.MemoriesUsed = plan.Debug.FramesUsed
-	return edits
 }
 
 // modelTier is the size class of the model that will read the prompt.

@@ -256,11 +256,13 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-func (s *stack) logged() string {
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	return s.log.buf.String()
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
 }
+
+func (s *stack) logged() string { return s.log.String() }
 
 // listMemories is what the store keeps of a user, as JSON.
 func (s *stack) listMemories(user string) (string, error) {

@@ -131,6 +131,7 @@ type response struct {
 	conn   net.Conn
 	idle   time.Duration
 	eof    bool
+	held   bool // the body has been read and is in memory; conn is no longer ours
 	free   func(reuse bool)
 }
 
@@ -140,6 +141,9 @@ func (r *response) Size() int { return max(-1, r.Header.ContentLength()) }
 func (r *response) Read(p []byte) (int, error) {
 	if r.eof {
 		return 0, io.EOF
+	}
+	if r.held {
+		return r.body.Read(p)
 	}
 	if err := r.conn.SetReadDeadline(time.Now().Add(r.idle)); err != nil {
 		return 0, fmt.Errorf("%w: %w", errBroken, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
@@ -94,8 +95,9 @@ func (m *Model) lacks(r *Request) string {
 	if m.MaxOutput > 0 && r.MaxOutput > m.MaxOutput {
 		return fmt.Sprintf("output limit %d < %d", m.MaxOutput, r.MaxOutput)
 	}
-	if want := int(windowMargin * float64(r.InputTokens+r.MaxOutput)); m.Context > 0 && want > m.Context {
-		return fmt.Sprintf("window %d < %d", m.Context, want)
+	want := windowMargin * (float64(r.InputTokens) + float64(r.MaxOutput)) // floats: clients send limits near 2^63
+	if m.Context > 0 && want > float64(m.Context) {
+		return fmt.Sprintf("window %d < %.0f", m.Context, want)
 	}
 	return ""
 }
@@ -129,4 +131,17 @@ func (m *Model) estimate(r *Request) (usd float64, ok bool) {
 		return 0, false
 	}
 	return m.Price.Cost(ledger.Usage{Input: int64(r.InputTokens), Output: typicalOutput})
+}
+
+// Reasoning reports whether a model is of OpenAI's reasoning families, which
+// take max_completion_tokens and refuse sampling parameters. A provider's path
+// before the name makes no difference.
+func Reasoning(id string) bool {
+	name := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	for _, family := range []string{"gpt-5", "o1", "o3", "o4"} {
+		if rest, ok := strings.CutPrefix(name, family); ok && (rest == "" || strings.ContainsRune("-.:", rune(rest[0]))) {
+			return true
+		}
+	}
+	return false
 }

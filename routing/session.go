@@ -75,15 +75,6 @@ func (t *sessions) len() int {
 	return len(t.byKey)
 }
 
-// The reasons for a tier, in a decision.
-const (
-	reasonScore  = "score"  // the prompt's own tier
-	reasonForced = "forced" // the caller forced it
-	reasonTurn   = "turn"   // the human turn was decided before (tool loop, retry)
-	reasonTerse  = "terse"  // a short follow-up keeps the conversation's tier
-	reasonHeld   = "held"   // too early to go down
-)
-
 // settle turns the tier that a turn asks for into the tier that it gets.
 func (s *session) settle(r *Request, fresh bool, downAfter int) (scoring.Tier, string) {
 	asked := r.Score.Tier

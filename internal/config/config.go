@@ -85,8 +85,11 @@ type Routing struct {
 	ProcessTypes map[string]string `yaml:"process_types"`
 	// TaskOverrides gives a task type (any key that callers send, such as coding) a fixed model.
 	TaskOverrides map[string]string `yaml:"task_overrides"`
-	PromptRouting PromptRouting     `yaml:"prompt_routing"`
-	Session       Session           `yaml:"session"`
+	// Fallbacks gives a model those to try, in order, when it fails before its first byte. Without an entry, a model
+	// that routing chose is followed by the client's own and the profile's others; one that the client chose, by none.
+	Fallbacks     map[string][]string `yaml:"fallbacks"`
+	PromptRouting PromptRouting       `yaml:"prompt_routing"`
+	Session       Session             `yaml:"session"`
 }
 
 // Profile names the model for each prompt tier.

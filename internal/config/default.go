@@ -51,6 +51,7 @@ func defaultRouting() Routing {
 			"channel": standard, "branch": standard, "worker": light, "compactor": light, "cortex": light,
 		},
 		TaskOverrides: map[string]string{},
+		Fallbacks:     map[string][]string{},
 		PromptRouting: PromptRouting{
 			ProcessTypes: []string{"channel", "branch"},
 			Scorer:       "keyword",

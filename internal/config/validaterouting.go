@@ -136,6 +136,13 @@ func (c *Config) checkModelChoices(k *checker) {
 		k.plainName(key, task)
 		c.checkModelChoice(k, key, r.TaskOverrides[task])
 	}
+	for _, model := range names(r.Fallbacks) {
+		key := "routing.fallbacks." + model
+		c.checkModelChoice(k, key, model)
+		for i, other := range r.Fallbacks[model] {
+			c.checkModelChoice(k, fmt.Sprintf("%s.%d", key, i), other)
+		}
+	}
 	k.positive("routing.session.idle", r.Session.Idle)
 	k.atLeast("routing.session.down_after", r.Session.DownAfter, 1)
 	k.atLeast("routing.session.max_sessions", r.Session.MaxSessions, 1)

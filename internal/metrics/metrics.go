@@ -42,6 +42,8 @@ type Metrics struct {
 	Recalls         *prometheus.CounterVec   // result
 	Learned         *prometheus.CounterVec   // type, result
 	FailOpen        *prometheus.CounterVec   // step, reason
+	Fallbacks       *prometheus.CounterVec   // reason
+	UpstreamState   *prometheus.GaugeVec     // model; 1 in use, 0 left alone after a failure
 	InFlight        prometheus.Gauge
 	SessionSwitches *prometheus.CounterVec // direction, reason
 }
@@ -65,6 +67,8 @@ func New(cfg Config) *Metrics {
 		Recalls:         counters("memory_recalls_total", "Memory recalls, by result.", "result"),
 		Learned:         counters("learned_total", "Memories learned, by type and result.", "type", "result"),
 		FailOpen:        counters("failopen_total", "Smart steps that failed, after which the request went on without them.", "step", "reason"),
+		Fallbacks:       counters("fallbacks_total", "Requests sent to another model after a failure, by what the first one did.", "reason"),
+		UpstreamState:   prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("upstream_state", "1: the model's last answer was fine; 0: it failed and is left alone for a while.")), []string{"model"}),
 		InFlight:        prometheus.NewGauge(prometheus.GaugeOpts(opts("in_flight", "Requests being served."))),
 		SessionSwitches: counters("session_switches_total", "Changes of a session's model, by direction and reason.", "direction", "reason"),
 	}
@@ -72,7 +76,7 @@ func New(cfg Config) *Metrics {
 	build.WithLabelValues(cfg.Version, runtime.Version()).Set(1)
 	m.registry.MustRegister(
 		m.Requests, m.Decisions, m.Cost, m.Baseline, m.Saved, m.Overspent, m.Unpriced, m.Tokens, m.Overhead, m.Upstream,
-		m.FirstToken, m.Recalls, m.Learned, m.FailOpen, m.InFlight, m.SessionSwitches, build,
+		m.FirstToken, m.Recalls, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

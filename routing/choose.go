@@ -1,0 +1,101 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+// choose walks from the wanted model up, then down, to the first that can
+// serve the request.
+func (r *Router) choose(d *Decision, req *Request) error {
+	wanted := r.wanted(d, req)
+	if r.pick(d, req, wanted, r.health.cooling) || r.pick(d, req, wanted, nil) {
+		return nil
+	}
+	return &chat.Error{
+		Status: 400, Code: chat.CodeNoCapableModel, Param: "messages",
+		Message: fmt.Sprintf("No model of routing profile %q can serve this request: %s.", d.Profile, describe(d.Candidates)),
+	}
+}
+
+// pick takes the first model that can serve the request. Models that avoid
+// approves are passed over; when that leaves none, they count after all.
+func (r *Router) pick(d *Decision, req *Request, wanted []string, avoid func(string) bool) bool {
+	d.Candidates = nil
+	for i, name := range wanted {
+		m, ok := r.cfg.Catalogue.Find(name)
+		if !ok || slices.ContainsFunc(d.Candidates, func(c Candidate) bool { return c.Model == m.Name }) {
+			continue
+		}
+		fell := m.lacks(req)
+		if fell == "" && avoid != nil && avoid(m.Name) {
+			fell = fellCooling
+		}
+		d.Candidates = append(d.Candidates, Candidate{m.Name, fell})
+		if fell != "" {
+			continue
+		}
+		d.Model = m
+		if i > 0 {
+			d.Reason = reasonCapability
+			if d.Candidates[0].Fell == fellCooling {
+				d.Reason = reasonFallback
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// wanted lists model names in order of preference and sets the reason when it
+// is not the tier's.
+func (r *Router) wanted(d *Decision, req *Request) []string {
+	p := r.cfg.Profiles[d.Profile]
+	tiers := []string{p.model(d.Tier)}
+	for t := d.Tier + 1; t <= scoring.Heavy; t++ {
+		tiers = append(tiers, p.model(t))
+	}
+	for t := d.Tier - 1; t >= scoring.Light; t-- {
+		tiers = append(tiers, p.model(t))
+	}
+	if model, ok := r.cfg.TaskOverrides[req.TaskType]; ok {
+		d.Reason = reasonTask
+		return append([]string{model}, tiers...)
+	}
+	if model, ok := r.cfg.ProcessTypes[req.ProcessType]; ok && !req.Forced && !r.promptRouted(req.ProcessType) {
+		d.Reason = reasonProcess
+		return append([]string{model}, tiers...)
+	}
+	return tiers
+}
+
+func describe(candidates []Candidate) string {
+	var parts []string
+	for _, c := range candidates {
+		parts = append(parts, c.Model+" has "+c.Fell)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// protect puts the named model back unless the choice is known to be cheaper.
+func (d *Decision) protect(named *Model, req *Request) {
+	if d.Model == named {
+		return
+	}
+	chosen, ok1 := d.Model.estimate(req)
+	stay, ok2 := named.estimate(req)
+	if ok1 && ok2 && chosen < stay {
+		return
+	}
+	for i := range d.Candidates {
+		if d.Candidates[i].Model == d.Model.Name {
+			d.Candidates[i].Fell = fellCheaper
+		}
+	}
+	d.Candidates = append(d.Candidates, Candidate{Model: named.Name})
+	d.Model, d.Reason = named, reasonNamed
+}

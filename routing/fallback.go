@@ -1,0 +1,88 @@
+package routing
+
+import (
+	"slices"
+	"time"
+
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+// Report tells how a model did, so that a failing one is left alone for a
+// while. retryAfter is what its upstream asked for, 0 when it did not.
+func (r *Router) Report(m *Model, f Failure, retryAfter time.Duration) {
+	r.health.report(m.Name, f, retryAfter)
+}
+
+// Next moves a decision on to another model after its own failed; false when
+// there is none. The order is that of the configured fallbacks, else, for a
+// model that was our choice, the client's own and then the profile's other
+// tiers, stronger ones first. A prompt that overflowed moves once, and only to
+// a larger window.
+func (r *Router) Next(req *Request, d *Decision, f Failure) bool {
+	failed := d.Model
+	if f == Overflow && d.alternatives != nil {
+		return false
+	}
+	if d.alternatives == nil {
+		d.alternatives = r.alternatives(d)
+	}
+	d.fall(failed, f.String())
+	for _, name := range d.alternatives {
+		m, ok := r.cfg.Catalogue.Find(name)
+		if !ok || d.considered(m.Name) {
+			continue
+		}
+		fell := m.lacks(req)
+		switch {
+		case fell != "":
+		case r.health.cooling(m.Name):
+			fell = fellCooling
+		case f == Overflow && m.Context <= failed.Context:
+			fell = "no larger window"
+		}
+		d.Candidates = append(d.Candidates, Candidate{m.Name, fell})
+		if fell != "" {
+			continue
+		}
+		d.Model, d.Reason = m, reasonFallback
+		r.remember(d, req)
+		return true
+	}
+	return false
+}
+
+// alternatives lists, in order of preference, what may stand in for a choice.
+func (r *Router) alternatives(d *Decision) []string {
+	if names, ok := r.cfg.Fallbacks[d.Model.Name]; ok {
+		return names
+	}
+	if d.Reason == reasonNamed {
+		return nil // the client chose it, and nobody said what else would do
+	}
+	p := r.cfg.Profiles[d.Profile]
+	names := []string{d.Requested}
+	for t := d.Tier; t <= scoring.Heavy; t++ {
+		names = append(names, p.model(t))
+	}
+	for t := d.Tier - 1; t >= scoring.Light; t-- {
+		names = append(names, p.model(t))
+	}
+	return names
+}
+
+// considered reports whether a model was a candidate before and could have
+// been taken then.
+func (d *Decision) considered(name string) bool {
+	return slices.ContainsFunc(d.Candidates, func(c Candidate) bool { return c.Model == name && c.Fell != fellCheaper })
+}
+
+// fall notes why a candidate is no longer the choice.
+func (d *Decision) fall(m *Model, why string) {
+	for i := range d.Candidates {
+		if d.Candidates[i].Model == m.Name {
+			d.Candidates[i].Fell = why
+			return
+		}
+	}
+	d.Candidates = append(d.Candidates, Candidate{m.Name, why})
+}
