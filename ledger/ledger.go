@@ -22,7 +22,7 @@ type Config struct {
 	Path       string           // The SQLite file.
 	Logger     *slog.Logger     // Nil: nothing is logged.
 	Clock      func() time.Time // Stands in for a missing Entry.At. Nil: time.Now.
-	Queue      int              // Entries that may wait to be written. Default 1024.
+	Queue      int              // Entries that may wait to be written. Default 8192, some 8 MB.
 	FlushEvery time.Duration    // How long an entry may wait for company. Default 100 ms.
 }
 
@@ -44,6 +44,7 @@ type Ledger struct {
 	done    chan struct{} // Closed when the writer has ended.
 	lost    int           // Entries given up at Close. The writer's until done.
 
+	dropped   atomic.Int64          // Entries given up while the queue was full and the file broken.
 	failure   atomic.Pointer[error] // Why the last write failed, nil when it didn't.
 	closeOnce sync.Once
 	closeErr  error // Set by closeOnce.
@@ -68,7 +69,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		cfg.Clock = time.Now
 	}
 	if cfg.Queue <= 0 {
-		cfg.Queue = 1024
+		cfg.Queue = 8192
 	}
 	if cfg.FlushEvery <= 0 {
 		cfg.FlushEvery = 100 * time.Millisecond
@@ -96,11 +97,12 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// Record takes e to be written within the flush interval. It never drops an
-// entry: when the queue is full, because the file is locked or the disk full,
-// it waits for room. Call it after the answer has been sent, so that what
-// waits is the end of a request and not its client. What is recorded after
-// Close is lost, and logged.
+// Record takes e to be written within the flush interval. While the file can
+// be written it never drops an entry: when the queue is full it waits for room,
+// so that a burst slows down instead of losing rows. While the file can't be
+// written, because it is locked or the disk full, it keeps as many entries as
+// the queue holds and counts the rest as lost: requests go on. Call it after
+// the answer. What is recorded after Close is lost, and logged.
 func (l *Ledger) Record(e Entry) {
 	if e.At.IsZero() {
 		e.At = l.clock()
@@ -111,8 +113,31 @@ func (l *Ledger) Record(e Entry) {
 		l.logger.Error("ledger entry lost", "request_id", e.ID, "error", errClosed)
 		return
 	}
-	l.queue <- item{entry: e}
+	select {
+	case l.queue <- item{entry: e}:
+		return
+	default: // full
+	}
+	for {
+		select {
+		case l.queue <- item{entry: e}:
+			return
+		case <-time.After(doorWait):
+			if l.failure.Load() != nil {
+				l.dropped.Add(1)
+				return
+			}
+		}
+	}
 }
+
+// doorWait is how often an entry that waits for room looks whether there is
+// still hope.
+const doorWait = 20 * time.Millisecond
+
+// Lost is how many entries were given up because the file could not be written
+// and the queue was full.
+func (l *Ledger) Lost() int64 { return l.dropped.Load() }
 
 // Sync waits until all that was recorded before has been written, and returns
 // why it couldn't be.

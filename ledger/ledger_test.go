@@ -194,6 +194,35 @@ func TestFailingFileRecovers(t *testing.T) {
 	}
 }
 
+// TestBrokenFileHoldsUpNobody records more than the queue holds while the file
+// can't be written: Record returns, and what was lost is counted.
+func TestBrokenFileHoldsUpNobody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	const queue, entries = 4, 4 + maxBatch + 10
+	log := make(logs, 10)
+	l := open(t, Config{Path: path, Queue: queue, Logger: slog.New(log), FlushEvery: time.Microsecond})
+	conn := outsider(t, path)
+	exec(t, conn, "ALTER TABLE requests RENAME TO gone")
+	l.Record(Entry{ID: "first"})
+	<-log // the writer knows
+	var group sync.WaitGroup
+	for i := range entries {
+		group.Go(func() { l.Record(Entry{ID: fmt.Sprint(i)}) })
+	}
+	group.Wait()
+	lost := l.Lost()
+	if lost == 0 {
+		t.Errorf("Lost = 0 of %d entries with a queue of %d", entries, queue)
+	}
+	exec(t, conn, "ALTER TABLE gone RENAME TO requests")
+	if err := l.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := countRows(t, path); int64(n)+lost != entries+1 {
+		t.Errorf("%d rows and %d lost, want %d together", n, lost, entries+1)
+	}
+}
+
 func TestCloseSaysWhatIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, Config{Path: path, Queue: 2})

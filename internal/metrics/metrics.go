@@ -87,6 +87,11 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts(name, help)), read))
 }
 
+// Counter registers a counter that is read when somebody asks.
+func (m *Metrics) Counter(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(opts(name, help), read))
+}
+
 // Agent returns the label value for an agent.
 func (m *Metrics) Agent(name string) string { return bounded(m.agents, name) }
 
