@@ -168,6 +168,9 @@ func (x *exchange) modelEdits() []chat.Edit {
 	if routing.Reasoning(m.ID) && !routing.Reasoning(v.Model()) {
 		edits = append(edits, v.ForReasoning()...)
 	}
+	if limit := m.OutputLimit(v.TextBytes / bytesPerToken); limit > 0 {
+		edits = append(edits, v.LimitOutput(limit)...)
+	}
 	return edits
 }
 

@@ -92,14 +92,35 @@ func (m *Model) lacks(r *Request) string {
 			}
 		}
 	}
-	if m.MaxOutput > 0 && r.MaxOutput > m.MaxOutput {
-		return fmt.Sprintf("output limit %d < %d", m.MaxOutput, r.MaxOutput)
-	}
-	want := windowMargin * (float64(r.InputTokens) + float64(r.MaxOutput)) // floats: clients send limits near 2^63
+	want := windowMargin * (float64(r.InputTokens) + float64(m.reserve(r)))
 	if m.Context > 0 && want > float64(m.Context) {
 		return fmt.Sprintf("window %d < %.0f", m.Context, want)
 	}
 	return ""
+}
+
+// reserve is how many output tokens a request needs room for. A client's limit
+// beyond the model's is no obstacle: it is an upper bound, often 64,000 with
+// "hi", and [Model.OutputLimit] says what it is cut to. Where the model's own
+// is unknown, half the window is enough.
+func (m *Model) reserve(r *Request) int {
+	n := r.MaxOutput
+	if m.MaxOutput > 0 {
+		n = min(n, m.MaxOutput)
+	} else if m.Context > 0 {
+		n = min(n, m.Context/2)
+	}
+	return n
+}
+
+// OutputLimit is the largest output limit that the model takes with a prompt
+// of so many tokens, 0 when unknown.
+func (m *Model) OutputLimit(inputTokens int) int {
+	limit := m.MaxOutput
+	if room := int(float64(m.Context)/windowMargin) - inputTokens; m.Context > 0 && (limit == 0 || room < limit) {
+		limit = max(1, room)
+	}
+	return limit
 }
 
 // needed lists the abilities asked for, by their names in the configuration.

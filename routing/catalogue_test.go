@@ -129,14 +129,18 @@ func TestModelLacks(t *testing.T) {
 		{name: "schema", model: Model{Supports: []string{"tools"}}, req: Request{Needs: chat.Needs{JSONSchema: true}}, want: "no json_schema"},
 		{name: "reasoning", model: Model{Supports: []string{"tools"}}, req: Request{Needs: chat.Needs{Reasoning: true}}, want: "no reasoning"},
 		{name: "output at the limit", model: Model{MaxOutput: 500}, req: Request{MaxOutput: 500}},
-		{name: "output over the limit", model: Model{MaxOutput: 500}, req: Request{MaxOutput: 501}, want: "output limit 500 < 501"},
+		{name: "output over the limit, which is cut", model: Model{MaxOutput: 500}, req: Request{MaxOutput: 501}},
+		{name: "room for what is left of the output", model: Model{Context: 1099, MaxOutput: 100}, req: Request{InputTokens: 900, MaxOutput: 64_000}, want: "window 1099 < 1100"},
 		{name: "window just wide enough", model: Model{Context: 1100}, req: Request{InputTokens: 900, MaxOutput: 100}},
 		{name: "window without margin", model: Model{Context: 1099}, req: Request{InputTokens: 900, MaxOutput: 100}, want: "window 1099 < 1100"},
-		{name: "output is part of the window", model: Model{Context: 1000}, req: Request{MaxOutput: 1000}, want: "window 1000 < 1100"},
+		{name: "output is part of the window", model: Model{Context: 1000, MaxOutput: 1000}, req: Request{MaxOutput: 1000}, want: "window 1000 < 1100"},
+		{name: "half the window for an unknown output", model: Model{Context: 1000}, req: Request{InputTokens: 409, MaxOutput: 64_000}},
+		{name: "and no less", model: Model{Context: 1000}, req: Request{InputTokens: 410, MaxOutput: 64_000}, want: "window 1000 < 1001"},
 		{
-			name: "absurd output limit", model: Model{Context: 1000}, req: Request{InputTokens: 1, MaxOutput: math.MaxInt},
+			name: "absurd input", model: Model{Context: 1000}, req: Request{InputTokens: math.MaxInt, MaxOutput: math.MaxInt},
 			want: "window 1000 < 10145709240540254208",
 		},
+		{name: "absurd output limit", model: Model{Context: 1000}, req: Request{InputTokens: 1, MaxOutput: math.MaxInt}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

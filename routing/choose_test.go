@@ -40,9 +40,9 @@ func TestDecideFilters(t *testing.T) {
 			wantCandidates: []Candidate{{"small", "window 8000 < 22000"}, {"mid", ""}},
 		},
 		{
-			name: "output", tier: standard, change: func(r *Request) { r.MaxOutput = 16_000 },
-			want:           outcome{"large", "mid", standard, "capability"},
-			wantCandidates: []Candidate{{"mid", "output limit 8000 < 16000"}, {"large", ""}},
+			name: "an output limit beyond the model's is no obstacle", tier: standard, change: func(r *Request) { r.MaxOutput = 64_000 },
+			want:           outcome{"mid", "mid", standard, "score"},
+			wantCandidates: []Candidate{{"mid", ""}},
 		},
 		{
 			name: "down when nothing is above", tier: heavy,
@@ -129,7 +129,7 @@ func TestDecideNoneCapable(t *testing.T) {
 		{
 			"window and output", "", func(r *Request) { r.InputTokens, r.MaxOutput = 120_000, 10_000 },
 			`No model of routing profile "balanced" can serve this request: ` +
-				"mid has output limit 8000 < 10000, large has window 128000 < 143000, small has output limit 2000 < 10000.",
+				"mid has window 32000 < 140800, large has window 128000 < 143000, small has window 8000 < 134200.",
 		},
 		{
 			"in the profile", "auto:eco", func(r *Request) { r.Needs = vision },

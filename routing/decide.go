@@ -61,13 +61,16 @@ func (r *Router) Decide(req Request) (Decision, error) {
 	if virtual || req.Model == "" {
 		d.Baseline, _ = r.Default(req.ProcessType)
 	}
-	r.settleTier(&d, &req)
+	held := r.settleTier(&d, &req)
 	explicit := !virtual && req.Model != ""
 	lifted := req.Forced || req.Profile != ""
 	cheaper := explicit && r.cfg.Explicit == ExplicitCheaper && !lifted
 	if explicit && r.cfg.Explicit == ExplicitRespect || cheaper && !known {
 		d.Model, d.Reason = named, reasonNamed // nothing is known to be cheaper than an unknown name
 		return d, nil
+	}
+	if held != "" && r.pick(&d, &req, []string{held}, r.health.cooling) {
+		return d, nil // what a turn's first request decided holds through its tool loop
 	}
 	if err := r.choose(&d, &req); err != nil {
 		if !explicit {
@@ -103,8 +106,9 @@ func (r *Router) setProfile(d *Decision, req *Request, virtual string) error {
 	return nil
 }
 
-// settleTier fills Tier and the reason for it.
-func (r *Router) settleTier(d *Decision, req *Request) {
+// settleTier fills Tier and the reason for it. It returns the model that the
+// turn has already, "" for a new turn.
+func (r *Router) settleTier(d *Decision, req *Request) (held string) {
 	d.Tier, d.Reason = req.Score.Tier, reasonScore
 	switch {
 	case req.Forced:
@@ -112,12 +116,19 @@ func (r *Router) settleTier(d *Decision, req *Request) {
 	case r.inSession(req):
 		r.sessions.update(req.Session, func(s *session, fresh bool) {
 			d.Tier, d.Reason = s.settle(req, fresh, r.cfg.Session.DownAfter)
-			s.turn = req.Turn
+			_, task := r.cfg.TaskOverrides[req.TaskType]
+			if d.Reason != reasonTurn || s.profile != d.Profile {
+				s.held = ""
+			} else if !task {
+				held = s.held
+			}
+			s.turn, s.profile = req.Turn, d.Profile
 		})
 	}
 	if d.Reason == reasonScore && req.Score.Abstained {
 		d.Reason = reasonAbstained
 	}
+	return held
 }
 
 // inSession reports whether a request uses and moves its session: it does when
@@ -138,9 +149,9 @@ func (r *Router) remember(d *Decision, req *Request) {
 	var before string
 	r.sessions.update(req.Session, func(s *session, fresh bool) {
 		if fresh { // others have pushed it out since its tier was settled
-			s.tier, s.turn = d.Tier, req.Turn
+			s.tier, s.turn, s.profile = d.Tier, req.Turn, d.Profile
 		}
-		before, s.model = s.model, d.Model.Name
+		before, s.model, s.held = s.model, d.Model.Name, d.Model.Name
 	})
 	if r.cfg.ObserveSwitch == nil || before == "" || before == d.Model.Name {
 		return

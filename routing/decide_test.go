@@ -219,7 +219,7 @@ func TestDecideCheaperByRequest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			req := request("coder", standard)
-			req.InputTokens, req.MaxOutput = tt.input, tt.output
+			req.Session, req.InputTokens, req.MaxOutput = tt.name, tt.input, tt.output
 			if got := nameOf(decide(t, r, req).Model); got != tt.want {
 				t.Errorf("Decide() takes %q, want %q", got, tt.want)
 			}
@@ -294,5 +294,31 @@ func TestDecideUnknownProfile(t *testing.T) {
 				t.Errorf("a refused request left %d sessions", n)
 			}
 		})
+	}
+}
+
+// TestTurnKeepsItsModel holds that a growing tool loop does not change the
+// model, although the balance of costs would.
+func TestTurnKeepsItsModel(t *testing.T) {
+	r := newTestRouter(t, nil)
+	req := request("coder", scoring.Light)
+	first, err := r.Decide(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Model = "mid" // whatever else changes meanwhile
+	second, err := r.Decide(req)
+	if err != nil || second.Model != first.Model || second.Reason != reasonTurn {
+		t.Errorf("Decide in the same turn = %v, %q, %v; want %v because of the turn", second.Model, second.Reason, err, first.Model)
+	}
+	coding := req
+	coding.Model, coding.TaskType = "auto", "coding"
+	if d := decide(t, r, coding); nameOf(d.Model) != "coder" {
+		t.Errorf("Decide for a task override = %q, want coder", nameOf(d.Model))
+	}
+	req.Model, req.Needs.Vision = "auto", true // a tool brought a picture
+	third, err := r.Decide(req)
+	if err != nil || third.Model == first.Model {
+		t.Errorf("Decide for what the turn's model can't do = %v, %v; want another", third.Model, err)
 	}
 }

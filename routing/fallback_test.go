@@ -84,7 +84,9 @@ func TestCooldown(t *testing.T) {
 			r := newTestRouter(t, func(c *Config) { c.Clock = func() time.Time { return at } })
 			small, _ := r.cfg.Catalogue.Find("small")
 			model := func() string {
-				d, err := r.Decide(request("auto", scoring.Light))
+				req := request("auto", scoring.Light)
+				req.Session = at.String()
+				d, err := r.Decide(req)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -45,10 +45,16 @@ func forSequences(f func(seed uint64, requests []Request)) {
 func TestNeverBelowTheTurn(t *testing.T) {
 	forSequences(func(seed uint64, requests []Request) {
 		r := newTestRouter(t, func(c *Config) { c.Explicit = []Explicit{ExplicitCheaper, ExplicitRoute, ExplicitRespect}[seed%3] })
+		served := map[string]map[*Model]bool{} // by session and turn, for those that the turn keeps
 		for i, req := range requests {
 			d, err := r.Decide(req)
 			if err != nil {
 				continue // none is capable: tested elsewhere
+			}
+			turn := served[req.Session+req.Turn]
+			if turn == nil {
+				turn = map[*Model]bool{}
+				served[req.Session+req.Turn] = turn
 			}
 			asked := req.Score.Tier
 			if req.Forced {
@@ -61,6 +67,9 @@ func TestNeverBelowTheTurn(t *testing.T) {
 			switch d.Reason {
 			case reasonScore, reasonHeld, reasonForced, reasonTurn, reasonTerse:
 				want, _ := r.cfg.Catalogue.Find(r.cfg.Profiles[d.Profile].model(d.Tier))
+				if d.Reason == reasonTurn && turn[d.Model] {
+					want = d.Model
+				}
 				if d.Model != want || d.Tier < asked && !inherits {
 					t.Fatalf("seed %d, request %d: asked %v, got %v and %s: %+v", seed, i, asked, d.Tier, nameOf(d.Model), req)
 				}
@@ -72,6 +81,7 @@ func TestNeverBelowTheTurn(t *testing.T) {
 			default:
 				t.Fatalf("seed %d, request %d: reason %q", seed, i, d.Reason)
 			}
+			turn[d.Model] = true
 		}
 	})
 }

@@ -17,13 +17,15 @@ type SessionConfig struct {
 
 // session is what routing remembers of one conversation.
 type session struct {
-	key   string
-	used  time.Time
-	turn  string // the human turn decided last
-	tier  scoring.Tier
-	asked scoring.Tier // the highest tier asked for since the turns began to ask for less
-	lower int          // human turns in a row that asked for less than tier
-	model string       // name of the model that served the last turn
+	key     string
+	used    time.Time
+	turn    string // the human turn decided last
+	tier    scoring.Tier
+	asked   scoring.Tier // the highest tier asked for since the turns began to ask for less
+	lower   int          // human turns in a row that asked for less than tier
+	profile string       // in force for that turn
+	model   string       // name of the model that served last
+	held    string       // name of the model that the turn keeps, "" none yet
 }
 
 // sessions is a least-recently-used table. Safe for concurrent use.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -54,12 +55,23 @@ func (v *View) SetModel(name string) Edit {
 // default. It is for requests that were written for another model.
 func (v *View) ForReasoning() []Edit {
 	var edits []Edit
-	if k := v.maxTokensKey; k.Found() && !v.maxCompletion && v.raw(k) == `"max_tokens"` {
+	if k := v.maxTokensKey; k.Found() && !v.maxCompletion.Found() && v.raw(k) == `"max_tokens"` {
 		edits = append(edits, Edit{k, []byte(`"max_completion_tokens"`)})
 	}
 	for _, s := range []Span{v.temperature, v.topP} {
 		if raw := v.raw(s); raw != "" && raw != "null" && raw != "1" {
 			edits = append(edits, Edit{s, []byte("1")})
+		}
+	}
+	return edits
+}
+
+// LimitOutput lowers the client's output limit to n tokens where it is higher.
+func (v *View) LimitOutput(n int) []Edit {
+	var edits []Edit
+	for _, s := range []Span{v.maxTokens, v.maxCompletion} {
+		if v.int(s) > n {
+			edits = append(edits, Edit{s, strconv.AppendInt(nil, int64(n), 10)})
 		}
 	}
 	return edits

@@ -313,3 +313,22 @@ func TestForReasoning(t *testing.T) {
 		})
 	}
 }
+
+func TestLimitOutput(t *testing.T) {
+	tests := []struct{ name, body, want string }{
+		{name: "none", body: `{"n":1}`, want: `{"n":1}`},
+		{name: "below", body: `{"max_tokens":99}`, want: `{"max_tokens":99}`},
+		{name: "above", body: `{"max_tokens": 64000 }`, want: `{"max_tokens": 100 }`},
+		{name: "both", body: `{"max_completion_tokens":101,"max_tokens":7}`, want: `{"max_completion_tokens":100,"max_tokens":7}`},
+		{name: "no number", body: `{"max_tokens":"many"}`, want: `{"max_tokens":"many"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := mustParse(t, tt.body)
+			got, err := Splice(v.Raw, v.LimitOutput(100))
+			if err != nil || string(got) != tt.want {
+				t.Errorf("LimitOutput(%s) = %s, %v, want %s", tt.body, got, err, tt.want)
+			}
+		})
+	}
+}

@@ -79,7 +79,8 @@ type View struct {
 	user          Span
 	safetyID      Span
 	maxTokensKey  Span // the key, quotes included
-	maxCompletion bool // max_completion_tokens is there as well
+	maxTokens     Span
+	maxCompletion Span
 	temperature   Span
 	topP          Span
 	cacheKey      Span
@@ -129,13 +130,14 @@ func (v *View) field(w *walker, key []byte) {
 	case "response_format":
 		v.walkResponseFormat(w)
 	case "max_completion_tokens":
-		v.maxCompletion = true
-		if n := v.int(w.skip()); n > 0 {
+		v.maxCompletion = w.skip()
+		if n := v.int(v.maxCompletion); n > 0 {
 			v.MaxOutput = n
 		}
 	case "max_tokens":
 		v.maxTokensKey = Span{w.keyAt, w.keyAt + len(`"max_tokens"`)}
-		if n := v.int(w.skip()); n > 0 && v.MaxOutput == 0 {
+		v.maxTokens = w.skip()
+		if n := v.int(v.maxTokens); n > 0 && v.MaxOutput == 0 {
 			v.MaxOutput = n
 		}
 	case "temperature":
