@@ -29,6 +29,7 @@ func (s *Server) chat(c *fiber.Ctx) error {
 	if x.view, err = chat.Parse(x.body); err != nil {
 		return x.reject(err)
 	}
+	x.who.adopt(x.view)
 	out, err := x.plan()
 	if err != nil {
 		return x.reject(err)

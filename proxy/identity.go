@@ -38,6 +38,10 @@ var ownHeaders = []string{
 	headerProfileSnake, headerProcess, headerTask, headerTier, headerContext, headerMemory, headerBypass, headerTrigger,
 }
 
+// agentSessions are headers in which coding agents name their session. They
+// are not ours and are forwarded.
+var agentSessions = []string{"X-Claude-Code-Session-Id", "Session_id", "Session-Id", "X-Session-Affinity", "X-Opencode-Session", "Conversation_id"}
+
 // Our own response headers.
 const (
 	headerRequestID  = "X-Request-Id"
@@ -66,6 +70,7 @@ var (
 type identity struct {
 	tenant, agent, user, channel string
 	session                      string // X-Session-Id, "" when absent
+	agentSession                 string // a coding agent's own header, "" when absent
 	profile, process, task       string
 	keyProfile                   string // of the caller's key
 	context, memory              string
@@ -91,6 +96,11 @@ func identify(h *fasthttp.RequestHeader, caller Caller) (identity, error) {
 	}
 	if caller.Agent != "" {
 		id.agent = caller.Agent
+	}
+	for _, name := range agentSessions {
+		if v := h.Peek(name); len(v) > 0 && len(v) <= maxIdentifier && id.agentSession == "" {
+			id.agentSession = string(v)
+		}
 	}
 	id.keyProfile = caller.Profile
 	ambient := "ambient"
@@ -138,10 +148,17 @@ func (r *headerReader) fail(name, message string) {
 	}
 }
 
-// sessionKey names the conversation, namespaced by tenant and agent. Without a
-// session header the body's own hint counts, together with the system prompt
-// and the tools, because one client's subagents share the hint; without that
-// the first human words do.
+// adopt takes the user from the body where the headers name none.
+func (id *identity) adopt(v *chat.View) {
+	if u := v.User(); id.user == "" && len(u) <= maxIdentifier {
+		id.user = u
+	}
+}
+
+// sessionKey names the conversation, namespaced by tenant and agent. Without
+// our session header a coding agent's own or the body's hint counts, together
+// with the system prompt and the tools, because subagents share the hint;
+// without that the first human words do.
 func (id *identity) sessionKey(v *chat.View) string {
 	if id.session != "" {
 		return digest(id.tenant, id.agent, "header", id.session)
@@ -150,7 +167,11 @@ func (id *identity) sessionKey(v *chat.View) string {
 	if at := v.Leading(); at >= 0 {
 		system = v.Text(at)
 	}
-	if hint := v.SessionHint(); hint != "" {
+	hint := id.agentSession
+	if hint == "" {
+		hint = v.SessionHint()
+	}
+	if hint != "" {
 		return digest(id.tenant, id.agent, "hint", hint, system, v.ToolNames)
 	}
 	first := ""

@@ -283,8 +283,9 @@ func (x *exchange) recall(ctx context.Context, in *assemble.Input, said []string
 		return nil
 	}
 	scope, err := memory.NewScope(x.who.tenant, x.who.agent, x.who.user)
-	if err != nil {
-		return err
+	if err != nil { // a name that can't be one, such as one with control characters
+		s.cfg.Metrics.Recalls.WithLabelValues("no_scope").Inc()
+		return nil
 	}
 	limits := assemble.LimitsFor(in.Tier)
 	found, err := s.cfg.Memory.Recall(ctx, scope, memory.Query{Text: x.words, Limit: limits.RecallLimit, Floor: limits.Floor, Profile: limits.Profile})

@@ -198,6 +198,47 @@ func TestMemoryTravels(t *testing.T) {
 	}
 }
 
+// TestWhoFromTheBody holds that the body names the user and the conversation
+// where no header does.
+func TestWhoFromTheBody(t *testing.T) {
+	s := newStack(t, nil)
+	with := func(fields, text string) string {
+		return `{` + fields + `,` + strings.TrimPrefix(ask("auto", text), "{")
+	}
+	s.post(with(`"user":"ana"`, "We decided to use PostgreSQL for the ledger."))
+	if err := s.memory.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for fields, want := range map[string]bool{`"safety_identifier":"ana"`: true, `"user":"bob"`: false, `"n":1`: false} {
+		a := s.post(with(fields, "Which database for the ledger?"))
+		if got := strings.Contains(string(s.upstream.Last().Body), "PostgreSQL"); got != want {
+			t.Errorf("%s: memory recalled = %v, want %v", fields, got, want)
+		}
+		if e := s.row(a); want && e.User != "ana" {
+			t.Errorf("%s: ledger has user %q, want ana", fields, e.User)
+		}
+	}
+
+	session := func(fields string, headers ...string) string {
+		return s.row(s.post(with(fields, "hello "+fields), headers...)).Session
+	}
+	same := session(`"prompt_cache_key":"k"`)
+	for name, other := range map[string]string{
+		"another key": session(`"prompt_cache_key":"l"`), "metadata": session(`"metadata":{"session_id":"k2"}`), "no hint": session(`"n":1`),
+		"an agent's header": session(`"n":2`, "X-Claude-Code-Session-Id: c"), "our header": session(`"n":3`, "X-Session-Id: k"),
+	} {
+		if other == same || other == "" {
+			t.Errorf("%s: session %q, want another than %q", name, other, same)
+		}
+	}
+	if a, b := session(`"n":4`, "X-Claude-Code-Session-Id: c"), session(`"n":5`, "X-Claude-Code-Session-Id: c"); a != b {
+		t.Errorf("one agent session became two: %q, %q", a, b)
+	}
+	if got := s.upstream.Last().Header.Get("X-Claude-Code-Session-Id"); got != "c" {
+		t.Errorf("the agent's header upstream = %q, want it forwarded", got)
+	}
+}
+
 func TestMemoryOff(t *testing.T) {
 	s := newStack(t, nil)
 	s.post(ask("auto", "We decided to use PostgreSQL."), "X-User-Id: ana", "X-Memory: off")

@@ -1,0 +1,153 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/internal/metrics"
+	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/memory"
+	"github.com/understudy-ai/understudy/proxy"
+	"github.com/understudy-ai/understudy/routing"
+)
+
+// app is everything that serves: made from a configuration, started by serve,
+// by the demo and by tests alike, and closed in the opposite order.
+type app struct {
+	cfg       config.Config
+	logger    *slog.Logger
+	metrics   *metrics.Metrics
+	catalogue *routing.Catalogue
+	memory    *memory.Store // nil when off
+	ledger    *ledger.Ledger
+	server    *proxy.Server
+	listener  net.Listener
+	served    chan error
+}
+
+// startApp listens, opens the stores and serves. The caller must close it.
+func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger) (_ *app, err error) {
+	a := &app{cfg: cfg, logger: logger, served: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.release())
+		}
+	}()
+	if a.catalogue, err = newCatalogue(cfg); err != nil {
+		return nil, err
+	}
+	// The address comes first: a second instance fails here, before it has
+	// touched the stores of the first.
+	if err := a.listen(); err != nil {
+		return nil, err
+	}
+	a.metrics = metrics.New(metrics.Config{Version: Version(), Agents: agentLabels(cfg), Models: modelLabels(a.catalogue)})
+	if err := a.openStores(ctx); err != nil {
+		return nil, err
+	}
+	pc, err := a.proxyConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	if a.server, err = proxy.New(pc); err != nil {
+		return nil, err
+	}
+	go func() { a.served <- a.server.Serve(a.listener) }()
+	return a, nil
+}
+
+func (a *app) listen() (err error) {
+	a.listener, err = net.Listen("tcp", a.cfg.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return hintError{
+			fmt.Errorf("listening: %w", err),
+			"does another understudy run here? -listen 127.0.0.1:0 takes any free port",
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	return nil
+}
+
+// url is the base URL for clients.
+func (a *app) url() string { return "http://" + a.listener.Addr().String() + "/v1" }
+
+func (a *app) openStores(ctx context.Context) (err error) {
+	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("making the data folder: %w", err)
+	}
+	a.ledger, err = ledger.Open(ctx, ledger.Config{Path: filepath.Join(a.cfg.DataDir, "ledger.db"), Logger: a.logger})
+	if err != nil {
+		return err
+	}
+	a.metrics.Gauge("ledger_queue", "Entries that wait to be written to the ledger.", func() float64 { return float64(a.ledger.QueueLen()) })
+	a.metrics.Counter("ledger_lost_total", "Entries given up because the ledger's file could not be written and its queue was full.", func() float64 { return float64(a.ledger.Lost()) })
+	if !a.cfg.Memory.Enabled {
+		return nil
+	}
+	a.memory, err = memory.Open(ctx, memory.Config{
+		Path: filepath.Join(a.cfg.DataDir, "memory.db"), Logger: a.logger, QueueSize: a.cfg.Memory.Queue,
+		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture),
+		OnLearned: func(t memory.Type, result string) { a.metrics.Learned.WithLabelValues(string(t), result).Inc() },
+	})
+	if err != nil {
+		return err
+	}
+	a.metrics.Gauge("learn_queue", "Exchanges that wait to be learned.", func() float64 { return float64(a.memory.QueueLen()) })
+	a.metrics.Gauge("memory_items", "Memories in the store.", func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		n, err := a.memory.Count(ctx)
+		if err != nil {
+			return -1
+		}
+		return float64(n)
+	})
+	return nil
+}
+
+// close stops accepting, lets running answers finish within the grace time,
+// and writes what is left to the stores.
+func (a *app) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), a.cfg.Shutdown.Grace)
+	defer cancel()
+	err := a.server.Shutdown(ctx)
+	if err != nil {
+		err = fmt.Errorf("waiting for running answers: %w", err)
+	}
+	// Shutdown knows nothing of a listener that Serve has not got to yet.
+	errs := []error{err, a.closeListener(), <-a.served}
+	return errors.Join(append(errs, a.release())...)
+}
+
+// closeListener stops accepting. That it was closed before is no error.
+func (a *app) closeListener() error {
+	if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// release closes what startApp has opened so far.
+func (a *app) release() error {
+	var errs []error
+	if a.listener != nil {
+		errs = append(errs, a.closeListener())
+	}
+	if a.memory != nil {
+		errs = append(errs, a.memory.Close())
+	}
+	if a.ledger != nil {
+		errs = append(errs, a.ledger.Close())
+	}
+	return errors.Join(errs...)
+}

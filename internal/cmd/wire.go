@@ -1,0 +1,200 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/internal/secret"
+	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/proxy"
+	"github.com/understudy-ai/understudy/routing"
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+// This file maps the configuration to the Config of each part.
+
+func (a *app) proxyConfig(o IO) (proxy.Config, error) {
+	cfg := a.cfg
+	pc := proxy.Config{
+		Logger: a.logger, Version: Version(), Upstreams: map[string]proxy.UpstreamConfig{}, Default: "default",
+		Catalogue: a.catalogue, Ledger: a.ledger, Metrics: a.metrics,
+		Limits: proxy.Limits{BodyBytes: cfg.Limits.BodyBytes, HeaderBytes: cfg.Limits.HeaderBytes, SmartBudget: cfg.Limits.SmartBudget},
+	}
+	for name, u := range cfg.Upstreams {
+		key, err := u.APIKey(o.getenv)
+		if err != nil {
+			return pc, fmt.Errorf("upstream %q: %w", name, err)
+		}
+		pc.Upstreams[name] = proxy.UpstreamConfig{
+			Name: name, BaseURL: u.BaseURL, Key: key, MaxConns: u.MaxConns,
+			Connect: u.Timeouts.Connect, FirstByte: u.Timeouts.FirstByte, Idle: u.Timeouts.Idle,
+		}
+	}
+	var err error
+	if pc.Auth, err = authConfig(cfg.Auth, o); err != nil {
+		return pc, err
+	}
+	scorer, err := scoring.New(scoringConfig(cfg.Routing.PromptRouting))
+	if err != nil {
+		return pc, fmt.Errorf("configuring the scorer: %w", err)
+	}
+	pc.Scorer = scorer
+	if cfg.Routing.Enabled {
+		if pc.Router, err = routing.New(a.routingConfig()); err != nil {
+			return pc, fmt.Errorf("configuring routing: %w", err)
+		}
+	}
+	if cfg.Assemble.Enabled {
+		if pc.Assembly, err = newAssembly(cfg); err != nil {
+			return pc, err
+		}
+	}
+	if a.memory != nil {
+		pc.Memory = a.memory
+	}
+	return pc, nil
+}
+
+func authConfig(c config.Auth, o IO) (proxy.Auth, error) {
+	auth := proxy.Auth{Mode: proxy.AuthMode(c.Mode), AllowedHosts: c.AllowedHosts}
+	if c.AdminKeyEnv != "" {
+		auth.Admin = secret.Text(o.getenv(c.AdminKeyEnv))
+	}
+	for _, k := range c.Keys {
+		sum, err := proxy.ParseKeyHash(k.SHA256)
+		if err != nil {
+			return auth, fmt.Errorf("auth.keys: %w", err)
+		}
+		auth.Keys = append(auth.Keys, proxy.Key{SHA256: sum, Caller: proxy.Caller{Tenant: k.Tenant, Agent: k.Agent, Profile: k.Profile}})
+	}
+	return auth, nil
+}
+
+func newCatalogue(cfg config.Config) (*routing.Catalogue, error) {
+	prices, err := ledger.BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	var models []routing.Model
+	for _, m := range cfg.Models {
+		tier := assemble.TierForModel(m.ID)
+		if m.Tier != "" {
+			if tier, err = assemble.ParseModelTier(m.Tier); err != nil {
+				return nil, fmt.Errorf("model %q: %w", m.Name, err)
+			}
+		}
+		models = append(models, routing.Model{
+			Name: m.Name, ID: m.ID, Upstream: m.Upstream, Tier: tier, Context: m.Context,
+			MaxOutput: m.MaxOutput, Supports: m.Supports, Price: price(m.Price),
+		})
+	}
+	return routing.NewCatalogue(models, prices)
+}
+
+// price is nil unless both input and output are given.
+func price(p config.Price) *ledger.Price {
+	if p.Input == nil || p.Output == nil {
+		return nil
+	}
+	return &ledger.Price{Input: *p.Input, Output: *p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+}
+
+func scoringConfig(p config.PromptRouting) scoring.Config {
+	c := scoring.DefaultConfig()
+	c.Weights, c.MinConfidence = p.Weights, p.MinConfidence
+	c.Boundaries = scoring.Boundaries{LightStandard: p.Boundaries.LightStandard, StandardHeavy: p.Boundaries.StandardHeavy}
+	c.Keywords = make(map[string]scoring.KeywordEdit)
+	for dimension, k := range p.Keywords {
+		c.Keywords[dimension] = scoring.KeywordEdit{Add: k.Add, Remove: k.Remove}
+	}
+	return c
+}
+
+func (a *app) routingConfig() routing.Config {
+	r := a.cfg.Routing
+	rc := routing.Config{
+		Catalogue: a.catalogue, Explicit: routing.Explicit(r.ExplicitModels), Profile: r.Profile, Profiles: map[string]routing.Profile{},
+		AgentProfiles: map[string]string{}, ProcessTypes: r.ProcessTypes, TaskOverrides: r.TaskOverrides, PromptRouted: r.PromptRouting.ProcessTypes,
+		Session: routing.SessionConfig{Idle: r.Session.Idle, DownAfter: r.Session.DownAfter, Max: r.Session.MaxSessions},
+		Clock:   time.Now,
+		ObserveSwitch: func(direction, reason string) {
+			a.metrics.SessionSwitches.WithLabelValues(direction, reason).Inc()
+		},
+	}
+	for name, p := range r.Profiles {
+		rc.Profiles[name] = routing.Profile(p)
+	}
+	for name, agent := range a.cfg.Agents {
+		rc.AgentProfiles[name] = agent.Profile
+	}
+	return rc
+}
+
+func newAssembly(cfg config.Config) (*proxy.Assembly, error) {
+	assembler, err := assemble.New(assemble.Options{
+		MaxSystemChars: cfg.Assemble.MaxSystemChars, ConfidenceThreshold: cfg.Assemble.ConfidenceThreshold, Placement: cfg.Assemble.Placement,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configuring assembly: %w", err)
+	}
+	sessions, err := assemble.NewSessions(assembler, assemble.DefaultSessionOptions())
+	if err != nil {
+		return nil, fmt.Errorf("configuring assembly: %w", err)
+	}
+	as := &proxy.Assembly{Sessions: sessions, Agents: map[string]proxy.Agent{}, HoldOut: cfg.Assemble.HoldOut}
+	for name, agent := range cfg.Agents {
+		files, err := identityFiles(agent.IdentityDir)
+		if err != nil {
+			return nil, fmt.Errorf("agent %q: %w", name, err)
+		}
+		pa := proxy.Agent{Identity: files}
+		if agent.Persona.Name != "" {
+			pa.Persona = &assemble.Persona{Name: agent.Persona.Name, Text: agent.Persona.Text}
+		}
+		as.Agents[name] = pa
+	}
+	return as, nil
+}
+
+// identityFiles reads an agent's files; one that is missing is left out, a
+// folder that is missing is an error.
+func identityFiles(dir string) ([]assemble.IdentityFile, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("reading identity_dir: %w", err)
+	}
+	var files []assemble.IdentityFile
+	for _, name := range []string{"SOUL.md", "IDENTITY.md", "ROLE.md"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading identity file: %w", err)
+		}
+		files = append(files, assemble.IdentityFile{Name: name, Text: string(text)})
+	}
+	return files, nil
+}
+
+func agentLabels(cfg config.Config) []string {
+	return append(slices.Collect(maps.Keys(cfg.Agents)), "default")
+}
+
+func modelLabels(c *routing.Catalogue) []string {
+	var names []string
+	for _, m := range c.All() {
+		names = append(names, m.Name)
+	}
+	return names
+}
