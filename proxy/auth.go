@@ -24,7 +24,7 @@ type AuthMode string
 const (
 	AuthNone        AuthMode = "none"        // whoever reaches the loopback
 	AuthKeys        AuthMode = "keys"        // the listed callers
-	AuthPassthrough AuthMode = "passthrough" // whoever the upstream accepts; the tenant is a hash of Authorization
+	AuthPassthrough AuthMode = "passthrough" // whoever the upstream accepts with their own key; the tenant is a hash of it
 )
 
 // Auth says who may call, and who may use the admin API.
@@ -62,6 +62,9 @@ func (a *Auth) caller(h *fasthttp.RequestHeader) (Caller, error) {
 	authorization := strings.TrimSpace(string(h.Peek(fasthttp.HeaderAuthorization)))
 	switch a.Mode {
 	case AuthPassthrough:
+		if authorization == "" {
+			return Caller{}, &chat.Error{Status: 401, Code: chat.CodeInvalidKey, Message: "Send the upstream's key as \"Authorization: Bearer KEY\"; it is passed on."}
+		}
 		return Caller{Tenant: digest(authorization)}, nil
 	case AuthKeys:
 		return a.lookUp(bearer(authorization))

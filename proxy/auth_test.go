@@ -53,6 +53,9 @@ func TestKeys(t *testing.T) {
 				method = "GET"
 			}
 			a := s.send(method, path, question, header)
+			if rows, err := s.ledger.Recent(t.Context(), "", 10); err != nil || len(rows) > 0 {
+				t.Errorf("a stranger left %d rows, %v", len(rows), err)
+			}
 			if a.status != 401 || gjson.Get(a.body, "error.type").String() != "authentication_error" || len(s.upstream.Requests()) != before {
 				t.Errorf("%s with %q = %d %s, want 401 and nothing sent", path, header, a.status, a.body)
 			}
@@ -74,7 +77,15 @@ func TestKeyIsNotSentUpstream(t *testing.T) {
 
 // TestPassthroughTenants holds that two Authorization headers are two tenants.
 func TestPassthroughTenants(t *testing.T) {
-	s := newStack(t, func(c *proxy.Config) { c.Auth.Mode = proxy.AuthPassthrough })
+	s := newStack(t, func(c *proxy.Config) {
+		c.Auth.Mode = proxy.AuthPassthrough
+		up := c.Upstreams["default"]
+		up.Key = "ours" // which no caller may spend
+		c.Upstreams["default"] = up
+	})
+	if a := s.post(ask("auto", "hi")); a.status != 401 || len(s.upstream.Requests()) != 0 {
+		t.Errorf("without a key: %d, %d requests upstream; want 401 and none", a.status, len(s.upstream.Requests()))
+	}
 	s.post(ask("auto", "We decided to use PostgreSQL for the ledger."), "Authorization: Bearer a", "X-User-Id: ana")
 	if err := s.memory.Sync(t.Context()); err != nil {
 		t.Fatal(err)

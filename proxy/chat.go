@@ -48,8 +48,13 @@ func (s *Server) chat(c *fiber.Ctx) error {
 	return x.whole(ctx, resp)
 }
 
-// reject ends a request that never went upstream.
+// reject ends a request that never went upstream. One that nobody is known to
+// have sent leaves no row: strangers must not fill the ledger.
 func (x *exchange) reject(err error) error {
+	if x.who.tenant == "" {
+		x.s.cfg.Metrics.Requests.WithLabelValues("chat", "", "", ledger.OutcomeRejected).Inc()
+		return err
+	}
 	x.finish(ledger.OutcomeRejected, chat.AsError(err).Status, nil)
 	return err
 }

@@ -105,18 +105,22 @@ func (x *exchange) price(reported *float64) {
 	if m := x.billed(); m != nil {
 		routed = m.Price
 	}
-	if m := x.decision.Baseline; m != nil {
-		e.BaselineModel, baseline = m.Name, m.Price
+	base := x.decision.Baseline
+	if base == nil { // nothing was decided: the request is its own baseline
+		base, _ = x.s.cfg.Catalogue.Billed(x.decision.Requested)
+	}
+	if base != nil {
+		e.BaselineModel, baseline = base.Name, base.Price
 	}
 	ledger.Settle(e, routed, baseline, reported)
 }
 
-// billed is the catalogue's model for what was asked upstream.
+// billed is the model that was asked upstream, nil when nothing is known of it.
 func (x *exchange) billed() *routing.Model {
 	if x.decision.Model != nil {
 		return x.decision.Model
 	}
-	m, _ := x.s.cfg.Catalogue.Find(x.decision.Requested)
+	m, _ := x.s.cfg.Catalogue.Billed(x.decision.Requested)
 	return m
 }
 

@@ -45,6 +45,9 @@ func TestBypassIsByteIdentical(t *testing.T) {
 			if got := a.header.Get("X-Route-Reason"); got != "bypass" {
 				t.Errorf("X-Route-Reason = %q, want bypass", got)
 			}
+			if e := s.row(a); a.status == 200 && e.UsageKnown && (!e.Priced || e.Saved.Total() != 0) {
+				t.Errorf("priced = %v, saved %v; want the cost of what was asked, and nothing saved", e.Priced, e.Saved)
+			}
 		})
 	}
 }

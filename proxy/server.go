@@ -84,7 +84,15 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream)}
 	for name, uc := range cfg.Upstreams {
-		uc.DropAuth = cfg.Auth.Mode == AuthKeys
+		switch cfg.Auth.Mode {
+		case AuthKeys:
+			uc.DropAuth = true
+		case AuthPassthrough:
+			if uc.Key != "" { // or anybody who reaches the port could spend it
+				cfg.Logger.Warn("auth.mode passthrough sends the caller's key; the upstream's own is not used", "upstream", name)
+			}
+			uc.Key = ""
+		}
 		u, err := newUpstream(uc)
 		if err != nil {
 			return nil, err

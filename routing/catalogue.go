@@ -27,12 +27,13 @@ type Model struct {
 type Catalogue struct {
 	models []*Model
 	byName map[string]*Model
+	prices *ledger.PriceList
 }
 
 // NewCatalogue completes the models from the price list where the
 // configuration left something open: price, window, output limit, abilities.
 func NewCatalogue(models []Model, prices *ledger.PriceList) (*Catalogue, error) {
-	c := &Catalogue{byName: make(map[string]*Model)}
+	c := &Catalogue{byName: make(map[string]*Model), prices: prices}
 	var errs []error
 	for _, m := range models {
 		if m.ID == "" {
@@ -74,6 +75,19 @@ func complete(m *Model, info ledger.ModelInfo) {
 func (c *Catalogue) Find(name string) (*Model, bool) {
 	m, ok := c.byName[name]
 	return m, ok
+}
+
+// Billed returns what a model costs whoever names it: the catalogue's model, or
+// for another name what the price list knows, which is never routed to.
+func (c *Catalogue) Billed(name string) (*Model, bool) {
+	if m, ok := c.byName[name]; ok {
+		return m, true
+	}
+	info, ok := c.prices.Lookup(name)
+	if !ok {
+		return nil, false
+	}
+	return &Model{Name: name, ID: name, Tier: assemble.TierForModel(name), Price: &info.Price, Context: info.Context, MaxOutput: info.MaxOutput}, true
 }
 
 // All returns the models in the order of the configuration.

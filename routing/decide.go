@@ -57,7 +57,7 @@ func (r *Router) Decide(req Request) (Decision, error) {
 		return d, err
 	}
 	named, known := r.cfg.Catalogue.Find(req.Model)
-	d.Baseline = named
+	d.Baseline, _ = r.cfg.Catalogue.Billed(req.Model)
 	if virtual || req.Model == "" {
 		d.Baseline, _ = r.Default(req.ProcessType)
 	}

@@ -213,6 +213,13 @@ func TestSettingsReachRequests(t *testing.T) {
 			}, nil, greeting, "bot", `Patient and brief.`,
 		},
 		{"identity", func(c *config.Config) { c.Agents["bot"] = config.Agent{IdentityDir: identity} }, nil, greeting, "bot", `Keeper of the ledger.`},
+		{
+			"fallbacks", func(c *config.Config) {
+				c.Upstreams["dead"] = config.Upstream{BaseURL: "http://127.0.0.1:1/v1", MaxConns: 1, Timeouts: c.Upstreams["default"].Timeouts}
+				c.Models[0].Upstream = "dead"
+				c.Routing.Fallbacks = map[string][]string{demoSmall: {demoMid}}
+			}, nil, greeting, "", `"model":"stage-mid"`,
+		},
 		{"scaffold", func(*config.Config) {}, nil, question, "", `Response format`},
 		{
 			"key", func(c *config.Config) {

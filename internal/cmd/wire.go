@@ -122,7 +122,7 @@ func (a *app) routingConfig() routing.Config {
 	r := a.cfg.Routing
 	rc := routing.Config{
 		Catalogue: a.catalogue, Explicit: routing.Explicit(r.ExplicitModels), Profile: r.Profile, Profiles: map[string]routing.Profile{},
-		AgentProfiles: map[string]string{}, ProcessTypes: r.ProcessTypes, TaskOverrides: r.TaskOverrides, PromptRouted: r.PromptRouting.ProcessTypes,
+		AgentProfiles: map[string]string{}, ProcessTypes: r.ProcessTypes, TaskOverrides: r.TaskOverrides, Fallbacks: r.Fallbacks, PromptRouted: r.PromptRouting.ProcessTypes,
 		Session: routing.SessionConfig{Idle: r.Session.Idle, DownAfter: r.Session.DownAfter, Max: r.Session.MaxSessions},
 		Clock:   time.Now,
 		ObserveSwitch: func(direction, reason string) {
@@ -188,7 +188,13 @@ func identityFiles(dir string) ([]assemble.IdentityFile, error) {
 }
 
 func agentLabels(cfg config.Config) []string {
-	return append(slices.Collect(maps.Keys(cfg.Agents)), "default")
+	agents := append(slices.Collect(maps.Keys(cfg.Agents)), "default")
+	for _, k := range cfg.Auth.Keys {
+		if k.Agent != "" {
+			agents = append(agents, k.Agent)
+		}
+	}
+	return agents
 }
 
 func modelLabels(c *routing.Catalogue) []string {
