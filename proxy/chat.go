@@ -193,7 +193,8 @@ func readBody(ctx *fasthttp.RequestCtx, limit int) ([]byte, error) {
 	default:
 		return nil, &chat.Error{Status: 415, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "Content-Encoding takes gzip or identity."}
 	}
-	buf := bytes.NewBuffer(make([]byte, 0, max(size, 0)+bytes.MinRead))
+	// A claimed size is believed only so far: claims cost nothing.
+	buf := bytes.NewBuffer(make([]byte, 0, min(max(size, 0), 1<<20)+bytes.MinRead))
 	if _, err := buf.ReadFrom(io.LimitReader(src, int64(limit)+1)); err != nil {
 		return nil, &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The request body could not be read to its end."}
 	}

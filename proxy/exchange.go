@@ -151,7 +151,14 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 	x.s.cfg.Ledger.Record(*e)
 	x.measure()
 	x.learn()
-	x.s.cfg.Logger.LogAttrs(context.Background(), slog.LevelInfo, "request",
+	level := slog.LevelDebug // a line a request is for looking closely; metrics and ledger have the good ones
+	if e.Outcome != ledger.OutcomeOK && e.Outcome != ledger.OutcomeBypass {
+		level = slog.LevelInfo
+	}
+	if !x.s.cfg.Logger.Enabled(context.Background(), level) {
+		return
+	}
+	x.s.cfg.Logger.LogAttrs(context.Background(), level, "request",
 		slog.String("id", e.ID), slog.String("agent", x.s.cfg.Metrics.Agent(e.Agent)), slog.String("outcome", e.Outcome), slog.Int("status", e.Status),
 		slog.String("model", x.s.cfg.Metrics.Model(e.RoutedModel)), slog.String("tier", e.Tier), slog.String("reason", e.Reason),
 		slog.Int("memories", e.MemoriesUsed), slog.Duration("overhead", e.Overhead), slog.Duration("total", e.Total))

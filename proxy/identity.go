@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -184,8 +186,11 @@ func (id *identity) sessionKey(v *chat.View) string {
 // digest hashes parts so that no two lists of parts collide by concatenation.
 func digest(parts ...string) string {
 	h := sha256.New()
+	var length [8]byte
 	for _, p := range parts {
-		fmt.Fprintf(h, "%d:%s", len(p), p)
+		binary.LittleEndian.PutUint64(length[:], uint64(len(p)))
+		h.Write(length[:])
+		io.WriteString(h, p)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

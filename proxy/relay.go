@@ -83,23 +83,26 @@ func (r *relay) Close() error {
 	}
 	r.closed = true
 	r.x.stop()
-	// A client that leaves after the last byte got everything.
-	gone := r.err == nil || r.err != io.EOF && r.x.cancel.cancelled()
+	outcome := r.outcome()
 	r.resp.Close()
-	r.x.finish(r.outcome(gone), r.status, nil)
+	r.x.finish(outcome, r.status, nil)
 	return nil
 }
 
-func (r *relay) outcome(gone bool) string {
+func (r *relay) outcome() string {
 	a := &r.x.answer
+	// Not read to its end, or ended by us: the client is not there any more.
+	// Many leave at the [DONE], before the connection's own end.
+	gone := r.err == nil || r.err != io.EOF && r.x.cancel.cancelled()
+	complete := a.Finished && !a.Failed && (gone || r.err == io.EOF)
 	switch {
 	case r.status >= 400:
 		return ledger.OutcomeUpstreamError
-	case gone:
+	case gone && !complete:
 		return ledger.OutcomeClientCancelled
 	case errors.Is(r.err, errSilent):
 		return ledger.OutcomeTimeout
-	case r.err != io.EOF || a.Failed || !a.Finished:
+	case !complete:
 		return ledger.OutcomeStreamIncomplete
 	case r.x.who.bypass:
 		return ledger.OutcomeBypass
