@@ -1,63 +1,91 @@
 package memory
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 )
 
-// fill adds n facts of about a dozen words.
-func fill(b *testing.B, s *Store, scope Scope, n int) {
-	b.Helper()
+// fill adds n facts of about a dozen words, and a few preferences.
+func fill(tb testing.TB, s *Store, scope Scope, n int) {
+	tb.Helper()
 	nouns := []string{"harbour", "billing", "kiosk", "drummer", "turbine", "orchard", "ledger", "antenna", "glacier", "bakery"}
+	var items []NewItem
 	for i := range n {
 		content := fmt.Sprintf("the %s team moved the %s report number %d to the %s archive in spring", nouns[i%10], nouns[i/10%10], i, nouns[i/7%10])
-		if _, err := s.Add(b.Context(), scope, NewItem{Content: content}); err != nil {
-			b.Fatal(err)
-		}
+		items = append(items, NewItem{Content: content, CreatedAt: noon.Add(-time.Duration(i*7919%n) * time.Hour)})
 	}
 	for i := range 8 {
-		if _, err := s.Add(b.Context(), scope, NewItem{Type: Preference, Content: fmt.Sprintf("Prefers answers of kind %d", i)}); err != nil {
-			b.Fatal(err)
+		items = append(items, NewItem{Type: Preference, Content: fmt.Sprintf("Prefers answers of kind %d", i)})
+	}
+	err := s.write(tb.Context(), func(ctx context.Context, tx *txn) error {
+		for _, item := range items {
+			if _, _, err := put(ctx, tx, scope, s.draft(item)); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// BenchmarkRecall measures a recall from the index: in the made-up memories a
+// common word is in all of them, others in a tenth or two, a rare one in one.
+func BenchmarkRecall(b *testing.B) {
+	queries := []struct{ name, text string }{
+		{"all", "Where did the turbine team put the glacier report, and when?"},
+		{"common", "Who moved the archive?"},
+		{"tenth", "Who looks after the old turbine?"},
+		{"rare", "What do we know of number 417?"},
+		{"nothing", "What is a monad?"},
+		{"catchup", "Where were we?"},
+	}
+	for _, n := range []int{500, 10_000} {
+		s := openStore(b, nil)
+		scope := scopeOf(b, "ann")
+		fill(b, s, scope, n)
+		warm(b, s, scope)
+		for _, q := range queries {
+			b.Run(fmt.Sprintf("%s-%d", q.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					got, err := s.Recall(b.Context(), scope, Query{Text: q.text})
+					if err != nil || (len(got.Items) == 0) != (q.name == "nothing") {
+						b.Fatal(got, err)
+					}
+				}
+			})
 		}
 	}
 }
 
-// BenchmarkRecallAll500 has every memory match.
-func BenchmarkRecallAll500(b *testing.B) {
+// BenchmarkRecallFile measures the same from the file, as for a cold scope.
+func BenchmarkRecallFile(b *testing.B) {
 	s := openStore(b, nil)
 	scope := scopeOf(b, "ann")
 	fill(b, s, scope, 500)
 	b.ReportAllocs()
 	for b.Loop() {
-		got, err := s.Recall(b.Context(), scope, Query{Text: "Where did the turbine team put the glacier report, and when?"})
-		if err != nil || len(got.Items) == 0 {
+		r := s.parse(Query{Text: "Who looks after the old turbine?"})
+		if got, err := s.recallFile(b.Context(), scope, r); err != nil || len(got.Items) == 0 {
 			b.Fatal(got, err)
 		}
 	}
 }
 
-// BenchmarkRecall500 has a tenth of the memories match.
-func BenchmarkRecall500(b *testing.B) {
+// BenchmarkLoad measures how long a cold scope takes to load.
+func BenchmarkLoad(b *testing.B) {
 	s := openStore(b, nil)
 	scope := scopeOf(b, "ann")
-	fill(b, s, scope, 500)
+	fill(b, s, scope, 10_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		got, err := s.Recall(b.Context(), scope, Query{Text: "Who looks after the old turbine?"})
-		if err != nil || len(got.Items) == 0 {
-			b.Fatal(got, err)
-		}
-	}
-}
-
-func BenchmarkRecallNothing500(b *testing.B) {
-	s := openStore(b, nil)
-	scope := scopeOf(b, "ann")
-	fill(b, s, scope, 500)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := s.Recall(b.Context(), scope, Query{Text: "What is a monad?"}); err != nil {
-			b.Fatal(err)
+		if t := s.index.fetch(scope); t == nil || len(t.rows) != 10_008 {
+			b.Fatal("not loaded")
 		}
 	}
 }

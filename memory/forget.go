@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	selectForget = `SELECT n FROM memories WHERE id = ? AND tenant = ? AND agent = ? AND user IN ('', ?)`
+	selectForget = `SELECT n, user FROM memories WHERE id = ? AND tenant = ? AND agent = ? AND user IN ('', ?)`
 
 	// The exchanges that a memory was learned from hold its words.
 	buryMemory = `INSERT OR IGNORE INTO tombstones SELECT hash, ? FROM memories WHERE n = ?`
@@ -19,8 +19,8 @@ const (
 	deleteMemory = `DELETE FROM memories WHERE n = ?`
 )
 
-// Forget deletes a memory of the scope: the row, its search text, and the
-// turns it was learned from. A hash stays behind, by which the same words are
+// Forget deletes a memory of the scope: the row, its search text, its place in
+// the index, and the turns it was learned from. A hash stays behind, by which the same words are
 // not learned again. Once it returns, the bytes are gone from the file. It
 // errs with [ErrNotFound] for an id that the scope can't see.
 func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
@@ -31,9 +31,10 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 		return fmt.Errorf("forgetting memory: %w", err)
 	}
 
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *txn) error {
 		var n int64
-		err := tx.QueryRowContext(ctx, selectForget, id, scope.tenant, scope.agent, scope.user).Scan(&n)
+		owner := scope
+		err := tx.QueryRowContext(ctx, selectForget, id, scope.tenant, scope.agent, scope.user).Scan(&n, &owner.user)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
@@ -41,6 +42,7 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 			return err
 		}
 		now := s.cfg.Clock().UnixMilli()
+		tx.note(change{scope: owner, kind: changeRemove, row: n})
 
 		return execAll(ctx, tx, []statementArgs{
 			{buryMemory, []any{now, n}},
@@ -65,6 +67,7 @@ const (
 	buryUserTurns   = `INSERT OR IGNORE INTO tombstones SELECT hash, ?4 FROM exchanges` + ofUser
 	deleteUserText  = `DELETE FROM memories_fts WHERE rowid IN (SELECT n FROM memories` + ofUser + `)`
 	deleteUserTurns = `DELETE FROM exchanges` + ofUser
+	selectUserAgent = `SELECT DISTINCT agent FROM memories` + ofUser
 	deleteUser      = `DELETE FROM memories` + ofUser
 )
 
@@ -81,9 +84,12 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 	}
 
 	var count int64
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *txn) error {
 		who := []any{tenant, user, agent}
 		now := append(who[:3:3], s.cfg.Clock().UnixMilli())
+		if err := noteUser(ctx, tx, tenant, user, agent); err != nil {
+			return err
+		}
 		err := execAll(ctx, tx, []statementArgs{
 			{buryUser, now},
 			{buryUserTurns, now},
@@ -109,13 +115,31 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 	return int(count), nil
 }
 
+// noteUser notes that the user's scopes, with one agent or all, will be empty.
+func noteUser(ctx context.Context, tx *txn, tenant, user, agent string) error {
+	rows, err := tx.QueryContext(ctx, selectUserAgent, tenant, user, agent)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		scope := Scope{tenant: tenant, user: user}
+		if err = rows.Scan(&scope.agent); err != nil {
+			return err
+		}
+		tx.note(change{scope: scope, kind: changeClear})
+	}
+
+	return rows.Err()
+}
+
 // statementArgs is a statement with its arguments.
 type statementArgs struct {
 	text string
 	args []any
 }
 
-func execAll(ctx context.Context, tx *sql.Tx, list []statementArgs) error {
+func execAll(ctx context.Context, tx *txn, list []statementArgs) error {
 	for _, st := range list {
 		if _, err := tx.ExecContext(ctx, st.text, st.args...); err != nil {
 			return err

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,7 +51,7 @@ func (s *Store) Learn(e Exchange) bool {
 	if e.At.IsZero() {
 		e.At = s.cfg.Clock()
 	}
-	e.UserText, e.AssistantText = clip(e.UserText), clip(e.AssistantText)
+	e.UserText, e.AssistantText = clip(e.UserText, maxTurn), clip(e.AssistantText, maxTurn)
 
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -67,12 +66,13 @@ func (s *Store) Learn(e Exchange) bool {
 	}
 }
 
-// clip cuts text to maxTurn bytes at a character, and lets go of the rest.
-func clip(text string) string {
-	if len(text) <= maxTurn {
+// clip cuts text to at most so many bytes, at a character, and lets go of the
+// rest.
+func clip(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	end := maxTurn
+	end := most
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
@@ -173,7 +173,7 @@ func (s *Store) writeAll(batch []Exchange) error {
 		return nil
 	}
 	var done []learned
-	err := s.write(context.Background(), func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(context.Background(), func(ctx context.Context, tx *txn) error {
 		for _, e := range batch {
 			got, err := s.writeOne(ctx, tx, e)
 			if err != nil {
@@ -213,7 +213,7 @@ const (
 
 // writeOne stores the exchange's turns and memories. One that was forgotten
 // leaves nothing.
-func (s *Store) writeOne(ctx context.Context, tx *sql.Tx, e Exchange) ([]learned, error) {
+func (s *Store) writeOne(ctx context.Context, tx *txn, e Exchange) ([]learned, error) {
 	if e.Scope.check() != nil {
 		return nil, nil
 	}
@@ -251,7 +251,7 @@ func (s *Store) writeOne(ctx context.Context, tx *sql.Tx, e Exchange) ([]learned
 
 // writeTurns stores what was said and returns the exchange's row, or 0 when
 // turns aren't captured.
-func (s *Store) writeTurns(ctx context.Context, tx *sql.Tx, e Exchange, text string, hash []byte) (int64, error) {
+func (s *Store) writeTurns(ctx context.Context, tx *txn, e Exchange, text string, hash []byte) (int64, error) {
 	if s.cfg.Capture != CaptureTurns {
 		return 0, nil
 	}
@@ -272,17 +272,4 @@ func (s *Store) writeTurns(ctx context.Context, tx *sql.Tx, e Exchange, text str
 	}
 
 	return n, err
-}
-
-// write runs f in a transaction of the one writing connection.
-func (s *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) error) (err error) {
-	tx, err := s.db.Writer.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err = f(ctx, tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-
-	return tx.Commit()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 )
 
@@ -79,6 +80,35 @@ func recall(tb testing.TB, s *Store, scope Scope, text string) Recalled {
 	}
 
 	return got
+}
+
+// warm has the tables that the scope sees loaded.
+func warm(tb testing.TB, s *Store, scope Scope) {
+	tb.Helper()
+	s.index.view(scope)
+	s.index.group.Wait()
+	if _, ok := s.index.view(scope); !ok {
+		tb.Fatal("the index didn't load")
+	}
+}
+
+// recallBoth recalls from the index, and holds the file's answer against it.
+func recallBoth(tb testing.TB, s *Store, scope Scope, text string) Recalled {
+	tb.Helper()
+	file, err := s.recallFile(tb.Context(), scope, s.parse(Query{Text: text}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	warm(tb, s, scope)
+	indexed := recall(tb, s, scope, text)
+	if diff := cmp.Diff(contents(file.Pinned), contents(indexed.Pinned)); diff != "" {
+		tb.Errorf("%q, pinned (-file +index):\n%s", text, diff)
+	}
+	if diff := cmp.Diff(contents(file.Items), contents(indexed.Items)); diff != "" {
+		tb.Errorf("%q, items (-file +index):\n%s", text, diff)
+	}
+
+	return indexed
 }
 
 func list(tb testing.TB, s *Store, scope Scope, f Filter) []Item {

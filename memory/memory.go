@@ -16,7 +16,8 @@
 // The package calls no model, makes no network connection and learns nothing
 // from system prompts or from what the assistant claims. It does not render
 // memories for a prompt; whoever does must treat them as untrusted data.
-// Recall is lexical: vectors and a graph are not part of it.
+// Recall is lexical: vectors and a graph are not part of it. It answers from an
+// index in RAM, one for each scope in use; the SQLite file is the record.
 package memory
 
 import (
@@ -85,10 +86,14 @@ func (s Scope) check() error {
 
 // key is the scope as one search token; no other scope has the same.
 func (s Scope) key() string {
-	sum := sha256.Sum256([]byte(s.tenant + "\x00" + s.agent + "\x00" + s.user))
+	sum := sha256.Sum256([]byte(s.name()))
 
 	return "s" + hex.EncodeToString(sum[:16])
 }
+
+// name is the scope as one string; no other scope has the same, since names
+// hold no control characters.
+func (s Scope) name() string { return s.tenant + "\x00" + s.agent + "\x00" + s.user }
 
 // historyKey is the search token for what the scope keeps but doesn't recall.
 func (s Scope) historyKey() string { return "h" + s.key() }

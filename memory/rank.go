@@ -1,12 +1,16 @@
 package memory
 
 import (
-	"cmp"
 	"math"
-	"slices"
+	"math/bits"
 	"strings"
 	"time"
 )
+
+// The rules of this file hold for every way of searching: what shares enough
+// words with a query to be recalled at all, and what its score then is. The
+// words of a query are at most 64, and a set of them is a bit mask: bit i
+// stands for word i.
 
 const (
 	// weakWeight is what a weak word counts for as evidence, against 1 for any
@@ -21,8 +25,15 @@ const (
 	minShare     = 0.25
 	sureEvidence = 2.0
 
+	// minCrowd is from how many matches on a word may be too common among them
+	// to prove anything. Of fewer, the share of a word is chance.
+	minCrowd = 32
+
 	// halfLife is the age at which a memory's recency is one half.
 	halfLife = 30 * 24 * time.Hour
+
+	// catchUpHalfLife takes its place for "where were we": that asks for days.
+	catchUpHalfLife = 3 * 24 * time.Hour
 )
 
 // profile weighs what is mixed into a score; the parts of each sum to 1.
@@ -41,139 +52,102 @@ func profileNamed(name string) profile {
 	}
 }
 
-// ranker gates and scores the matches of one query.
-type ranker struct {
-	query   Query
-	words   []string
-	profile profile
-	now     time.Time
-	skipped map[string]bool
-	matches []match
+// score mixes how well the words fit with importance and recency (see decay),
+// which are computed from values that never change. It is at most fit.
+func (p profile) score(fit, importance, recency float64) float64 {
+	return fit * (p.match + p.importance*importance + p.recency*recency)
 }
 
-type match struct {
-	item      Item
-	relevance float64  // BM25, more is better
-	shared    []string // words of the query
-	coverage  float64  // share of the query's evidence, in (0, 1]
-}
-
-func newRanker(q Query, words []string, now time.Time) *ranker {
-	return &ranker{query: q, words: words, profile: profileNamed(q.Profile), now: now, skipped: map[string]bool{}}
-}
-
-// skip leaves out the item with the id.
-func (r *ranker) skip(id string) { r.skipped[id] = true }
-
-// add takes an item with its BM25 relevance and its tokens.
-func (r *ranker) add(item Item, relevance float64, text string) {
-	if r.skipped[item.ID] {
-		return
-	}
-	m := match{item: item, relevance: relevance}
-	have := strings.Fields(text)
-	for _, w := range r.words {
-		if slices.Contains(have, w) {
-			m.shared = append(m.shared, w)
-		}
-	}
-	r.matches = append(r.matches, m)
-}
-
-// gate drops the matches that share too little with the query.
-func (r *ranker) gate() {
-	weight := r.weights()
-	total := 0.0
-	for _, w := range r.words {
-		total += weight[w]
-	}
-	r.matches = slices.DeleteFunc(r.matches, func(m match) bool {
-		whole := len(m.shared) == len(r.words) && len(m.shared) > 1
-		sum := sumOf(weight, m.shared)
-
-		return !whole && (sum < minEvidence || sum/total < minShare && sum < sureEvidence)
-	})
-	for i := range r.matches {
-		r.matches[i].coverage = sumOf(weight, r.matches[i].shared) / total
-	}
-}
-
-// weights returns what sharing each word of the query proves: little for the
-// words of requests in general. Where very many memories matched, a word that
-// most of them share proves as little beside one that few of them do.
-func (r *ranker) weights() map[string]float64 {
-	count := map[string]int{}
-	for _, m := range r.matches {
-		for _, w := range m.shared {
-			count[w]++
-		}
-	}
-	rare := func(w string) bool { return !weakWords[w] && count[w] < len(r.matches)/4 }
-	crowded := len(r.matches) >= candidates/2 && slices.ContainsFunc(r.words, rare)
-
-	weight := map[string]float64{}
-	for _, w := range r.words {
-		weight[w] = 1
-		if weakWords[w] || crowded && count[w] > len(r.matches)*3/4 {
-			weight[w] = weakWeight
-		}
-	}
-
-	return weight
-}
-
-func sumOf(weight map[string]float64, words []string) (sum float64) {
-	for _, w := range words {
-		sum += weight[w]
-	}
-
-	return sum
-}
-
-// best scores what was added and returns the best, within the query's limit
-// and floor, that are still safe to recall.
-func (r *ranker) best() []Item {
-	r.gate()
-	top := 0.0
-	for _, m := range r.matches {
-		top = max(top, m.relevance)
-	}
-	for i, m := range r.matches {
-		r.matches[i].item.Score = r.score(m, top)
-		r.matches[i].item.Why = "shares " + strings.Join(m.shared, ", ")
-	}
-	slices.SortStableFunc(r.matches, func(a, b match) int { return cmp.Compare(b.item.Score, a.item.Score) })
-
-	limit := r.query.Limit
-	if limit <= 0 {
-		limit = defaultRecall
-	}
-	limit = min(limit, maxRecall)
-	var out []Item
-	for _, m := range r.matches {
-		if len(out) == limit || m.item.Score < r.query.Floor {
-			break
-		}
-		if Scan(m.item.Content).Action == Allow {
-			out = append(out, m.item)
-		}
-	}
-
-	return out
-}
-
-// score mixes how well the words match with importance and recency, which are
-// computed from values that never change. The match is BM25 as a share of the
-// best one's, halved, plus half the coverage's root: the first orders, the
-// second says how good the best is.
-func (r *ranker) score(m match, top float64) float64 {
+// fit is BM25 relevance as a share of the best match's, halved, plus half the
+// coverage's root: the first orders, the second says how good the best is.
+func fit(relevance, top, coverage float64) float64 {
 	relative := 1.0
 	if top > 0 {
-		relative = max(m.relevance, 0) / top
+		relative = max(relevance, 0) / top
 	}
-	fit := (relative + math.Sqrt(m.coverage)) / 2
-	age := max(r.now.Sub(m.item.CreatedAt), 0)
-	recency := math.Exp2(-float64(age) / float64(halfLife))
 
-	return fit * (r.profile.match + r.profile.importance*m.item.Importance + r.profile.recency*recency)
+	return (relative + math.Sqrt(coverage)) / 2
+}
+
+// catchUpScore is the score of a memory that nobody searched for.
+func catchUpScore(importance float64, age time.Duration) float64 {
+	return (importance + decay(age, catchUpHalfLife)) / 2
+}
+
+// decay is 1 for what is new, or dated in the future, and halves with each
+// half-life.
+func decay(age, half time.Duration) float64 {
+	return math.Exp2(-float64(max(age, 0)) / float64(half))
+}
+
+// gate decides which matches count.
+type gate struct {
+	strong, weak uint64  // the query's words by what sharing them proves
+	total        float64 // evidence of all of them
+}
+
+// newGate weighs the words of a query, of which count[i] of the matched
+// memories hold word i. The words of requests in general prove little. Where
+// many memories matched, a word that most of them share proves as little
+// beside one that few of them do.
+func newGate(words []string, count []int, matched int) gate {
+	var g gate
+	crowded := false
+	for i, word := range words {
+		if weakWords[word] {
+			g.weak |= 1 << i
+		} else if count[i] < matched/4 {
+			crowded = matched >= minCrowd
+		}
+	}
+	for i := range words {
+		if crowded && count[i] > matched*3/4 {
+			g.weak |= 1 << i
+		}
+	}
+	g.strong = (1<<len(words) - 1) &^ g.weak
+	g.total = g.evidence(g.strong | g.weak)
+
+	return g
+}
+
+// evidence is what sharing a set of words is worth.
+func (g gate) evidence(shared uint64) float64 {
+	return float64(bits.OnesCount64(shared&g.strong)) + weakWeight*float64(bits.OnesCount64(shared&g.weak))
+}
+
+// coverage returns the share of the query's evidence, in (0, 1], that a match
+// holds, or 0 if that is too little to be recalled.
+func (g gate) coverage(shared uint64) float64 {
+	sum := g.evidence(shared)
+	whole := shared == g.strong|g.weak && bits.OnesCount64(shared) > 1
+	if !whole && (sum < minEvidence || sum/g.total < minShare && sum < sureEvidence) {
+		return 0
+	}
+
+	return sum / g.total
+}
+
+// explain says which words of the query are shared.
+func explain(words []string, shared uint64) string {
+	var b strings.Builder
+	b.WriteString("shares ")
+	for first := true; shared != 0; shared &= shared - 1 {
+		if !first {
+			b.WriteString(", ")
+		}
+		first = false
+		b.WriteString(words[bits.TrailingZeros64(shared)])
+	}
+
+	return b.String()
+}
+
+// limit is how many items a query wants at most.
+func (q Query) limit() int {
+	if q.Limit <= 0 {
+		return defaultRecall
+	}
+
+	return min(q.Limit, maxRecall)
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"time"
 	"unicode/utf8"
 )
 
@@ -11,18 +12,21 @@ const (
 	defaultRecall = 10
 	maxRecall     = 50
 
-	// candidates is how many of the best word matches are looked at closely.
-	candidates = 64
-
 	// The budget of what is pinned: it goes into every prompt, so it has to
-	// stay small. About 600 tokens.
+	// stay small. About 600 tokens. Of a scope's standing memories the first
+	// pinCandidates are tried.
 	maxPinned      = 16
 	maxPinnedChars = 2400
+	pinCandidates  = 2 * maxPinned
 )
 
 // Query asks for what bears on a text.
 type Query struct {
-	Text    string
+	// Text is what somebody said. A question that only asks where the
+	// conversation was left ("where were we?") is answered by what is
+	// important and recent; any other text by the words it shares.
+	Text string
+
 	Limit   int     // Items at most; 0: 10, at most 50
 	Floor   float64 // least Score of Items, in [0, 1]
 	Profile string  // balanced (default), recent, important or connected
@@ -39,97 +43,75 @@ type Recalled struct {
 	Items []Item `json:"items"`
 }
 
-const selectPinned = `SELECT ` + columns + ` FROM memories m
-	WHERE m.tenant = ? AND m.agent = ? AND m.user = ? AND m.type IN ('identity', 'preference')
-	AND m.status = 'active' AND m.valid_to IS NULL
-	ORDER BY m.type = 'identity' DESC, m.attribute IN ('language', 'instruction') DESC, m.n DESC LIMIT ?`
+// Values of [Item.Why], where no words are shared.
+const (
+	whyIdentity   = "pinned identity"
+	whyPreference = "pinned preference"
+	whyCatchUp    = "important or recent"
+)
 
-const selectMatches = `SELECT ` + columns + `, f.relevance, f.text
-	FROM (SELECT rowid AS n, -rank AS relevance, text FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rank LIMIT ?) f
-	JOIN memories m ON m.n = f.n
-	WHERE m.tenant = ? AND m.agent = ? AND m.user IN ('', ?) AND m.status = 'active' AND m.valid_to IS NULL
-	ORDER BY f.relevance DESC, m.n DESC`
+// recallRequest is a query, read.
+type recallRequest struct {
+	Query
+	words   []string // to search for, without repeats
+	catchUp bool
+	profile profile
+	now     time.Time
+}
+
+func (s *Store) parse(q Query) recallRequest {
+	return recallRequest{
+		Query: q, words: queryTokens(q.Text), catchUp: catchesUp(q.Text),
+		profile: profileNamed(q.Profile), now: s.cfg.Clock(),
+	}
+}
 
 // Recall returns what the scope remembers that bears on the query: from the
 // workspace and from that user alone. Quarantined memories, history, and what
-// [Scan] no longer allows are left out. It reads only, ends with ctx, and errs
-// with ctx's error, [ErrScope], or what the file says.
+// [Scan] no longer allows are left out. The answer comes from an index in RAM;
+// while a scope's index loads, and for a scope too large for one, it comes
+// from the file, where scores may differ a little. It reads only, ends with
+// ctx, and errs with ctx's error, [ErrScope], or what the file says.
 func (s *Store) Recall(ctx context.Context, scope Scope, q Query) (Recalled, error) {
 	if err := scope.check(); err != nil {
 		return Recalled{}, fmt.Errorf("recalling: %w", err)
 	}
-	pinned, err := s.pinned(ctx, scope)
-	if err != nil {
-		return Recalled{}, fmt.Errorf("recalling what is pinned: %w", err)
-	}
-	items, err := s.search(ctx, scope, q, pinned)
-	if err != nil {
-		return Recalled{}, fmt.Errorf("recalling by words: %w", err)
+	if err := ctx.Err(); err != nil {
+		return Recalled{}, fmt.Errorf("recalling: %w", err)
 	}
 
-	return Recalled{Pinned: pinned, Items: items}, nil
+	r := s.parse(q)
+	got, indexed := s.index.recall(scope, r)
+	s.cfg.OnIndex(indexed)
+	if indexed {
+		return got, nil
+	}
+
+	return s.recallFile(ctx, scope, r)
 }
 
-// pinned returns the user's standing memories within their budget.
-func (s *Store) pinned(ctx context.Context, scope Scope) ([]Item, error) {
-	if scope.user == "" {
-		return nil, nil
-	}
-	rows, err := s.pinnedStmt.QueryContext(ctx, scope.tenant, scope.agent, scope.user, 2*maxPinned)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-
-	var out []Item
-	chars := 0
-	for rows.Next() && len(out) < maxPinned {
-		item, _, err := scanItem(rows)
-		if err != nil {
-			return nil, err
-		}
-		size := utf8.RuneCountInString(item.Content)
-		if chars+size > maxPinnedChars || Scan(item.Content).Action != Allow {
-			continue
-		}
-		chars += size
-		item.Score, item.Why = 1, "pinned "+string(item.Type)
-		out = append(out, item)
-	}
-
-	return out, rows.Err()
+// pins collects what is pinned, within the budget.
+type pins struct {
+	items []Item
+	chars int
 }
 
-// search returns the items that share enough words with the query, best first,
-// without those in pinned.
-func (s *Store) search(ctx context.Context, scope Scope, q Query, pinned []Item) ([]Item, error) {
-	words := queryTokens(q.Text)
-	if len(words) == 0 {
-		return nil, nil
-	}
-	rows, err := s.matchesStmt.QueryContext(ctx, matchQuery(scope.visible(), words), candidates,
-		scope.tenant, scope.agent, scope.user)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+func (p *pins) full() bool { return len(p.items) == maxPinned }
 
-	ranker := newRanker(q, words, s.cfg.Clock())
-	for _, item := range pinned {
-		ranker.skip(item.ID)
+// add takes an item if there is room for it.
+func (p *pins) add(item *Item) bool {
+	size := utf8.RuneCountInString(item.Content)
+	if p.full() || p.chars+size > maxPinnedChars {
+		return false
 	}
-	for rows.Next() {
-		var relevance float64
-		var text string
-		item, _, err := scanItem(rows, &relevance, &text)
-		if err != nil {
-			return nil, err
-		}
-		ranker.add(item, relevance, text)
+	p.chars += size
+	why := whyPreference
+	if item.Type == Identity {
+		why = whyIdentity
 	}
-	if err = rows.Err(); err != nil {
-		return nil, err
-	}
+	p.items = append(p.items, *item)
+	last := &p.items[len(p.items)-1]
+	last.Score, last.Why = 1, why
 
-	return ranker.best(), nil
+	return true
 }

@@ -44,11 +44,20 @@ type Config struct {
 	TurnTTL   time.Duration // age at which turns are deleted; 0: never
 	Capture   Capture       // "": CaptureTurns
 
+	// IndexBytes bounds what the recall indexes of all scopes take in RAM
+	// together; 0: 64 MiB, about 100,000 memories. A scope that would take more
+	// than half of it is searched in the file, which is slower.
+	IndexBytes int64
+
 	// OnLearned, if set, is told what became of each statement that was
 	// learned or added: an outcome of [Outcome], or "failed" with an empty
 	// type for an exchange that could not be written. It may be called from
 	// several goroutines and must not call the store.
 	OnLearned func(Type, string)
+
+	// OnIndex, if set, is told of each recall whether the index answered it
+	// (true) or the file did. The same holds for it as for OnLearned.
+	OnIndex func(hit bool)
 }
 
 // Store is a memory store over one SQLite file. All methods are safe for
@@ -57,9 +66,13 @@ type Store struct {
 	cfg Config
 	db  *sqlite.DB
 
-	// The two queries of every recall, prepared: parsing them is a third of
-	// what they cost.
+	index *index
+
+	// The two queries of a recall from the file, prepared: parsing them is a
+	// third of what they cost.
 	pinnedStmt, matchesStmt *sql.Stmt
+
+	turn chan struct{} // holds one entry while a write is under way
 
 	queue chan job
 	done  chan struct{} // closed when the writer has returned
@@ -91,8 +104,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("opening memory: %w", err)
 	}
 
-	s := &Store{cfg: cfg, db: db, queue: make(chan job, cfg.QueueSize), done: make(chan struct{})}
-	if err = errors.Join(s.prepare(ctx), s.purge(ctx)); err != nil {
+	s := &Store{
+		cfg: cfg, db: db, turn: make(chan struct{}, 1),
+		queue: make(chan job, cfg.QueueSize), done: make(chan struct{}),
+	}
+	if err = s.prepare(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
 	}
 	go s.run()
@@ -101,10 +117,16 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func (s *Store) prepare(ctx context.Context) (err error) {
+	if err = s.purge(ctx); err != nil {
+		return err
+	}
 	if s.pinnedStmt, err = s.db.Reader.PrepareContext(ctx, selectPinned); err != nil {
 		return err
 	}
-	s.matchesStmt, err = s.db.Reader.PrepareContext(ctx, selectMatches)
+	if s.matchesStmt, err = s.db.Reader.PrepareContext(ctx, selectMatches); err != nil {
+		return err
+	}
+	s.index, err = newIndex(s.db.Reader, s.cfg.Logger, s.cfg.IndexBytes)
 
 	return err
 }
@@ -122,8 +144,14 @@ func withDefaults(cfg Config) Config {
 	if cfg.Capture == "" {
 		cfg.Capture = CaptureTurns
 	}
+	if cfg.IndexBytes <= 0 {
+		cfg.IndexBytes = defaultIndexBytes
+	}
 	if cfg.OnLearned == nil {
 		cfg.OnLearned = func(Type, string) {}
+	}
+	if cfg.OnIndex == nil {
+		cfg.OnIndex = func(bool) {}
 	}
 
 	return cfg
@@ -183,6 +211,7 @@ func (s *Store) Close() error {
 	close(s.queue)
 	s.mu.Unlock()
 	<-s.done
+	s.index.close()
 
 	if err := errors.Join(s.pinnedStmt.Close(), s.matchesStmt.Close(), s.db.Close()); err != nil {
 		return fmt.Errorf("closing memory: %w", err)

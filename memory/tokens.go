@@ -6,9 +6,13 @@ import (
 	"unicode"
 )
 
-// maxQuery bounds the distinct tokens of a query. People's questions have
-// fewer; beyond it lies pasted text, where more words only mean more noise.
-const maxQuery = 48
+// maxQuery bounds the distinct tokens of a query, and maxQueryText the bytes
+// where they are looked for. People's questions have fewer; beyond lies pasted
+// text, where more words only mean more noise. A set of the tokens fits 64 bits.
+const (
+	maxQuery     = 48
+	maxQueryText = 8 << 10
+)
 
 // tokens splits text into the words it is found by: folded, stemmed, in
 // order, repeats kept, stop words left out. Runs of Chinese, Japanese and
@@ -27,7 +31,7 @@ func tokens(text string) []string {
 // queryTokens is tokens without repeats, at most maxQuery of them.
 func queryTokens(text string) []string {
 	var out []string
-	for _, t := range tokens(text) {
+	for _, t := range tokens(clip(text, maxQueryText)) {
 		if !slices.Contains(out, t) {
 			if out = append(out, t); len(out) == maxQuery {
 				break

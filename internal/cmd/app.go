@@ -95,8 +95,15 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return nil
 	}
 	a.memory, err = memory.Open(ctx, memory.Config{
-		Path: filepath.Join(a.cfg.DataDir, "memory.db"), Logger: a.logger, QueueSize: a.cfg.Memory.Queue,
+		Path: filepath.Join(a.cfg.DataDir, "memory.db"), Logger: a.logger, QueueSize: a.cfg.Memory.Queue, IndexBytes: int64(a.cfg.Memory.IndexBytes),
 		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture),
+		OnIndex: func(hit bool) {
+			result := "miss"
+			if hit {
+				result = "hit"
+			}
+			a.metrics.Index.WithLabelValues(result).Inc()
+		},
 		OnLearned: func(t memory.Type, result string) { a.metrics.Learned.WithLabelValues(string(t), result).Inc() },
 	})
 	if err != nil {

@@ -161,6 +161,8 @@ type Memory struct {
 	TurnTTL time.Duration `yaml:"turn_ttl"`
 	// Queue is how many answered exchanges may wait to be learned.
 	Queue int `yaml:"queue"`
+	// IndexBytes bounds the search indexes held in RAM; what does not fit is searched in the file.
+	IndexBytes int `yaml:"index_bytes"`
 }
 
 // Assemble says what is added to a prompt, and where.

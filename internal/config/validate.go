@@ -149,6 +149,7 @@ func (c *Config) checkMemory(k *checker) {
 	k.oneOf("memory.capture", c.Memory.Capture, "turns", "facts", "off")
 	k.positive("memory.turn_ttl", c.Memory.TurnTTL)
 	k.atLeast("memory.queue", c.Memory.Queue, 1)
+	k.atLeast("memory.index_bytes", c.Memory.IndexBytes, 1<<20)
 	k.oneOf("assemble.placement", c.Assemble.Placement, "epoch", "system")
 	k.atLeast("assemble.max_system_chars", c.Assemble.MaxSystemChars, 1)
 	within(k, "assemble.confidence_threshold", c.Assemble.ConfidenceThreshold, 0, 1)

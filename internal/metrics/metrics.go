@@ -40,6 +40,7 @@ type Metrics struct {
 	Upstream        prometheus.Histogram     // seconds until the answer ended
 	FirstToken      prometheus.Histogram     // seconds until its first byte
 	Recalls         *prometheus.CounterVec   // result
+	Index           *prometheus.CounterVec   // result; hit: answered in RAM
 	Learned         *prometheus.CounterVec   // type, result
 	FailOpen        *prometheus.CounterVec   // step, reason
 	Fallbacks       *prometheus.CounterVec   // reason
@@ -65,6 +66,7 @@ func New(cfg Config) *Metrics {
 		Upstream:        prometheus.NewHistogram(histogram("upstream_seconds", "Time from sending the request upstream to the end of the answer.", prometheus.ExponentialBuckets(0.005, 2, 16))),
 		FirstToken:      prometheus.NewHistogram(histogram("time_to_first_token_seconds", "Time from receiving a request to the first byte of the answer's body.", prometheus.ExponentialBuckets(0.001, 2, 17))),
 		Recalls:         counters("memory_recalls_total", "Memory recalls, by result.", "result"),
+		Index:           counters("memory_index_total", "Recalls by where they were searched: hit in RAM, miss in the file while the index was loaded or too large.", "result"),
 		Learned:         counters("learned_total", "Memories learned, by type and result.", "type", "result"),
 		FailOpen:        counters("failopen_total", "Smart steps that failed, after which the request went on without them.", "step", "reason"),
 		Fallbacks:       counters("fallbacks_total", "Requests sent to another model after a failure, by what the first one did.", "reason"),
@@ -76,7 +78,7 @@ func New(cfg Config) *Metrics {
 	build.WithLabelValues(cfg.Version, runtime.Version()).Set(1)
 	m.registry.MustRegister(
 		m.Requests, m.Decisions, m.Cost, m.Baseline, m.Saved, m.Overspent, m.Unpriced, m.Tokens, m.Overhead, m.Upstream,
-		m.FirstToken, m.Recalls, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
+		m.FirstToken, m.Recalls, m.Index, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

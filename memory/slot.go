@@ -1,0 +1,88 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// A slot is a subject with an attribute that has one value at a time: the
+// user's home, whether tea is liked. Its memories, in the order of what was
+// said, are its history; the last one is current.
+
+const (
+	ofSlot = ` FROM memories WHERE tenant = ?1 AND agent = ?2 AND user = ?3 AND subject = ?4 AND attribute = ?5
+		AND value <> '' AND status = 'active'`
+
+	selectCurrent = `SELECT n, id, value, stated_at` + ofSlot + ` AND valid_to IS NULL`
+	selectHeld    = `SELECT n, id` + ofSlot + ` AND value = ?6 AND valid_from <= ?7 AND valid_to > ?7 LIMIT 1`
+	selectNext    = `SELECT id, CASE WHEN valid_from > ?6 THEN valid_from ELSE stated_at END AS next` + ofSlot + ` AND stated_at > ?6
+		ORDER BY next LIMIT 1`
+	updateHeld = `UPDATE memories SET valid_to = ?6, superseded_by = ?7 WHERE n IN
+		(SELECT n` + ofSlot + ` AND valid_from <= ?6 AND stated_at <= ?6 AND valid_to > ?6 AND id <> ?7)`
+
+	updateEnded = `UPDATE memories SET valid_to = ?, superseded_by = ? WHERE n = ?`
+	updateText  = `UPDATE memories_fts SET scope = ? WHERE rowid = ?`
+)
+
+// slot returns the arguments of ofSlot.
+func (r newRow) slot() []any {
+	return []any{r.scope.tenant, r.scope.agent, r.scope.user, r.draft.subject, r.draft.attribute}
+}
+
+// putSlot stores a value of a slot. The value that was stated last is current,
+// whatever order statements arrive in.
+func putSlot(ctx context.Context, tx *txn, r newRow) (Outcome, int64, error) {
+	var old, stated int64
+	var oldID, oldValue string
+	err := tx.QueryRowContext(ctx, selectCurrent, r.slot()...).Scan(&old, &oldID, &oldValue, &stated)
+	at := r.draft.at.UnixMilli()
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return r.store(ctx, tx, Stored, "new")
+	case err != nil:
+		return Outcome{}, 0, err
+	case oldValue == r.draft.value:
+		return r.merge(ctx, tx, old, oldID, "same "+r.draft.attribute)
+	case at < stated:
+		return putHistory(ctx, tx, r)
+	}
+
+	out, n, err := r.store(ctx, tx, Superseded, "new "+r.draft.attribute+" in place of "+oldID)
+	if err != nil {
+		return Outcome{}, 0, err
+	}
+	tx.note(change{scope: r.scope, kind: changeRemove, row: old})
+	err = execAll(ctx, tx, []statementArgs{
+		{updateEnded, []any{at, out.ID, old}},
+		{updateText, []any{r.scope.historyKey(), old}},
+	})
+
+	return out, n, err
+}
+
+// putHistory stores a value that was already out of date when it arrived.
+func putHistory(ctx context.Context, tx *txn, r newRow) (Outcome, int64, error) {
+	at := r.draft.at.UnixMilli()
+	var held int64
+	var heldID string
+	err := tx.QueryRowContext(ctx, selectHeld, append(r.slot(), r.draft.value, at)...).Scan(&held, &heldID)
+	if err == nil {
+		return r.merge(ctx, tx, held, heldID, "same "+r.draft.attribute+" in the history")
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return Outcome{}, 0, err
+	}
+
+	r.ended.Valid = true
+	if err = tx.QueryRowContext(ctx, selectNext, append(r.slot(), at)...).Scan(&r.supersededBy, &r.ended.Int64); err != nil {
+		return Outcome{}, 0, err
+	}
+	out, n, err := r.store(ctx, tx, Stored, "history: a newer "+r.draft.attribute+" is known")
+	if err != nil {
+		return Outcome{}, 0, err
+	}
+	_, err = tx.ExecContext(ctx, updateHeld, append(r.slot(), at, out.ID)...)
+
+	return out, n, err
+}
