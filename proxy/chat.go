@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,7 +24,7 @@ func (s *Server) chat(c *fiber.Ctx) error {
 	if err != nil {
 		return x.reject(err)
 	}
-	if x.body, err = readBody(ctx, s.cfg.Limits.BodyBytes); err != nil {
+	if x.body, err = readBody(ctx, s.buffers.get(), s.cfg.Limits.BodyBytes); err != nil {
 		return x.reject(err)
 	}
 	if x.view, err = chat.Parse(x.body); err != nil {
@@ -36,8 +37,9 @@ func (s *Server) chat(c *fiber.Ctx) error {
 	}
 	x.entry.Overhead = time.Since(x.start)
 	x.entry.Streamed = x.view.Stream
-	x.stop = watch(ctx.Conn(), x.cancel.cancel)
+	x.stop = watchSoon(ctx.Conn(), x.cancel.cancel)
 	resp, err := x.dispatch(ctx, out)
+	x.release(out)
 	if err != nil {
 		return x.abandon(err)
 	}
@@ -46,6 +48,15 @@ func (s *Server) chat(c *fiber.Ctx) error {
 		return nil
 	}
 	return x.whole(ctx, resp)
+}
+
+// release gives the request's bytes back once no other model can be asked.
+func (x *exchange) release(out *outbound) {
+	if len(out.body) > 0 && len(x.body) > 0 && &out.body[0] != &x.body[0] {
+		x.s.buffers.put(out.body)
+	}
+	x.s.buffers.put(x.body)
+	x.body, x.view.Raw, out.body = nil, nil, nil
 }
 
 // reject ends a request that never went upstream. One that nobody is known to
@@ -100,7 +111,7 @@ func query(ctx *fasthttp.RequestCtx) string {
 // after the handler.
 func (x *exchange) stream(ctx *fasthttp.RequestCtx, resp *response, hide bool) {
 	copyHeaders(&resp.Header, &ctx.Response.Header)
-	ctx.Response.ImmediateHeaderFlush = true
+	ctx.Response.ImmediateHeaderFlush = !resp.begun()
 	ctx.Response.SetBodyStream(&relay{x: x, resp: resp, status: resp.Header.StatusCode(), hide: hide}, -1)
 }
 
@@ -170,8 +181,9 @@ func readAnswer(resp *response) ([]byte, error) {
 	return body, err
 }
 
-// readBody reads the request's body, decoding gzip. Both sizes are bounded.
-func readBody(ctx *fasthttp.RequestCtx, limit int) ([]byte, error) {
+// readBody reads the request's body into dst, decoding gzip. Both sizes are
+// bounded.
+func readBody(ctx *fasthttp.RequestCtx, dst []byte, limit int) ([]byte, error) {
 	tooLarge := &chat.Error{Status: 413, Code: chat.CodeBodyTooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body_bytes).", limit)}
 	size := ctx.Request.Header.ContentLength()
 	if size > limit {
@@ -194,7 +206,7 @@ func readBody(ctx *fasthttp.RequestCtx, limit int) ([]byte, error) {
 		return nil, &chat.Error{Status: 415, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "Content-Encoding takes gzip or identity."}
 	}
 	// A claimed size is believed only so far: claims cost nothing.
-	buf := bytes.NewBuffer(make([]byte, 0, min(max(size, 0), 1<<20)+bytes.MinRead))
+	buf := bytes.NewBuffer(slices.Grow(dst, min(max(size, 0), 1<<20)+bytes.MinRead))
 	if _, err := buf.ReadFrom(io.LimitReader(src, int64(limit)+1)); err != nil {
 		return nil, &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The request body could not be read to its end."}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/routing"
 )
 
@@ -120,12 +119,8 @@ func (x *exchange) fallBack(f routing.Failure, out *outbound) bool {
 	if !x.s.cfg.Router.Next(&x.request, &x.decision, f) {
 		return false
 	}
-	body, err := chat.Splice(x.body, append(x.modelEdits(), x.edits...))
-	if err != nil {
-		return false
-	}
-	out.body, out.upstream = body, x.s.upstreams[x.decision.Model.Upstream]
-	return true
+	out.upstream = x.s.upstreams[x.decision.Model.Upstream]
+	return x.splice(out, append(x.modelEdits(), x.edits...)) == nil
 }
 
 // hold reads the body and keeps it for later reading; whole is false when it

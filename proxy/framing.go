@@ -31,37 +31,55 @@ func (s *sized) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// chunked reads a chunked body and hands on whatever has arrived, also in the
-// middle of a chunk: the standard library's reader waits for the whole chunk
-// or a full buffer, which would hold back a stream's first bytes.
+// chunked reads a chunked body and hands on whatever has arrived, be it several
+// chunks or part of one: the standard library's reader waits for the whole
+// chunk or a full buffer, which would hold back a stream's first bytes.
 type chunked struct {
 	br    *bufio.Reader
 	left  int64 // bytes left of the current chunk
 	begun bool  // a chunk was read, so its line end stands before the next size
-	done  bool
+	last  bool  // the last size was 0, the trailer follows
+	done  bool  // so was the trailer
 }
 
 var errChunk = errors.New("malformed chunk")
 
-func (c *chunked) Read(p []byte) (int, error) {
-	if c.left == 0 && !c.done {
-		if err := c.nextChunk(); err != nil {
-			return 0, err
+func (c *chunked) Read(p []byte) (n int, err error) {
+	for {
+		if c.left == 0 && !c.last {
+			if n > 0 && !c.sizeBuffered() {
+				return n, nil
+			}
+			if err := c.nextChunk(); err != nil {
+				return n, err
+			}
+		}
+		if c.last {
+			if n > 0 || len(p) == 0 {
+				return n, nil
+			}
+			return 0, c.end()
+		}
+		m, err := c.br.Read(p[n:min(int64(len(p)), int64(n)+c.left)])
+		n += m
+		c.left -= int64(m)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil || n == len(p) || c.br.Buffered() == 0 {
+			return n, err
 		}
 	}
-	if c.done {
-		return 0, io.EOF
-	}
-	n, err := c.br.Read(p[:min(int64(len(p)), c.left)])
-	c.left -= int64(n)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
 }
 
-// nextChunk reads up to the data of the next chunk, or past the last one and
-// its trailer.
+// sizeBuffered reports whether the next chunk's size can be read without
+// waiting: the end of this chunk's data, and one more line.
+func (c *chunked) sizeBuffered() bool {
+	ahead, _ := c.br.Peek(min(c.br.Buffered(), 64))
+	return bytes.Count(ahead, []byte("\n")) >= 2
+}
+
+// nextChunk reads up to the data of the next chunk, or past the last size.
 func (c *chunked) nextChunk() error {
 	if c.begun {
 		if end, err := c.line(); err != nil || len(end) > 0 {
@@ -78,19 +96,20 @@ func (c *chunked) nextChunk() error {
 	if err != nil || c.left < 0 {
 		return fmt.Errorf("%w: size %q", errChunk, size[:min(len(size), 20)])
 	}
-	if c.left > 0 {
-		return nil
-	}
-	for { // the trailer
+	c.last = c.left == 0
+	return nil
+}
+
+// end reads the trailer and returns io.EOF.
+func (c *chunked) end() error {
+	for !c.done {
 		field, err := c.line()
 		if err != nil {
 			return err
 		}
-		if len(field) == 0 {
-			c.done = true
-			return nil
-		}
+		c.done = len(field) == 0
 	}
+	return io.EOF
 }
 
 // line reads a line and drops its end.

@@ -74,6 +74,23 @@ func TestChunkedDoesNotWait(t *testing.T) {
 	}
 }
 
+// TestChunkedTakesAll holds that chunks which have arrived together are read
+// together, up to one that has not.
+func TestChunkedTakesAll(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	go io.WriteString(w, "1\r\na\r\n2\r\nbc\r\n3\r\nd")
+	br := bufio.NewReader(r)
+	if _, err := br.Peek(17); err != nil { // all of it
+		t.Fatal(err)
+	}
+	buf := make([]byte, 100)
+	n, err := (&chunked{br: br}).Read(buf)
+	if got := string(buf[:n]); got != "abcd" || err != nil {
+		t.Errorf("read %q, %v, want abcd at once", got, err)
+	}
+}
+
 func TestSized(t *testing.T) {
 	tests := []struct {
 		name, wire string

@@ -57,7 +57,7 @@ func (s *Server) fetchModels(ctx *fasthttp.RequestCtx) ([]byte, *response, error
 	req.Header.Del(fasthttp.HeaderAcceptEncoding)
 	u.address(req, "/models"+query(ctx))
 	var cancel canceller
-	stop := watch(ctx.Conn(), cancel.cancel)
+	stop := watchSoon(ctx.Conn(), cancel.cancel)
 	defer stop()
 	resp, err := u.do(req, &cancel)
 	if err != nil {

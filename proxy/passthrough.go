@@ -90,7 +90,7 @@ func (p *passage) send(c *fiber.Ctx) (*response, error) {
 }
 
 // watch begins once nobody reads from the client's connection any more.
-func (p *passage) watch() { p.stop = watch(p.client, p.cancel.cancel) }
+func (p *passage) watch() { p.stop = watchSoon(p.client, p.cancel.cancel) }
 
 func (p *passage) Read(b []byte) (int, error) {
 	n, err := p.resp.Read(b)

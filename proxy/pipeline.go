@@ -44,12 +44,12 @@ func (x *exchange) plan() (*outbound, error) {
 		return nil, e
 	}
 	if err == nil {
-		out.body, err = chat.Splice(x.body, slices.Concat(x.modelEdits(), x.edits))
+		err = x.splice(out, slices.Concat(x.modelEdits(), x.edits))
 		x.failedIf("splice", err)
 	}
 	if err != nil {
 		x.open()
-		if out.body, err = chat.Splice(x.body, x.modelEdits()); err != nil {
+		if x.splice(out, x.modelEdits()) != nil {
 			out.body = x.body
 		}
 	}
@@ -58,6 +58,20 @@ func (x *exchange) plan() (*outbound, error) {
 	}
 	out.hideUsage = x.askedUsage
 	return out, nil
+}
+
+// splice writes the outbound body: the client's own when there is nothing to
+// edit.
+func (x *exchange) splice(out *outbound, edits []chat.Edit) error {
+	if len(edits) == 0 {
+		out.body = x.body
+		return nil
+	}
+	body, err := chat.AppendSplice(x.s.buffers.get(), x.body, edits)
+	if err == nil {
+		out.body = body
+	}
+	return err
 }
 
 // smart runs the steps of the pipeline, each under guard.

@@ -78,6 +78,7 @@ type Server struct {
 	app       *fiber.App
 	started   time.Time
 	upstreams map[string]*upstream
+	buffers   buffers
 }
 
 // New builds the server and its upstream pools; it connects to nothing yet.

@@ -128,8 +128,10 @@ func (u *upstream) address(req *fasthttp.Request, suffix string) {
 type response struct {
 	Header fasthttp.ResponseHeader
 	body   io.Reader
+	br     *bufio.Reader // of conn
 	conn   net.Conn
 	idle   time.Duration
+	until  time.Time // the read deadline in force
 	eof    bool
 	held   bool // the body has been read and is in memory; conn is no longer ours
 	free   func(reuse bool)
@@ -145,7 +147,7 @@ func (r *response) Read(p []byte) (int, error) {
 	if r.held {
 		return r.body.Read(p)
 	}
-	if err := r.conn.SetReadDeadline(time.Now().Add(r.idle)); err != nil {
+	if err := r.extend(); err != nil {
 		return 0, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	n, err := r.body.Read(p)
@@ -159,6 +161,20 @@ func (r *response) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// extend moves the read deadline on: at least idle from now, and an eighth
+// more so that it need not be moved for every chunk of a quick stream.
+func (r *response) extend() error {
+	now := time.Now()
+	if r.until.Sub(now) >= r.idle {
+		return nil
+	}
+	r.until = now.Add(r.idle + r.idle/8)
+	return r.conn.SetReadDeadline(r.until)
+}
+
+// begun reports whether bytes of the body are here already.
+func (r *response) begun() bool { return r.held || r.br.Buffered() > 0 }
 
 func (r *response) Close() error {
 	if r.free != nil {
@@ -208,7 +224,7 @@ func (u *upstream) attempt(req *fasthttp.Request, c *canceller) (_ *response, re
 		}
 		u.pool.CloseConn(cc)
 	}
-	resp := &response{conn: conn, idle: u.cfg.Idle, free: free}
+	resp := &response{conn: conn, br: br, idle: u.cfg.Idle, free: free}
 	if err := u.exchange(req, resp, br); err != nil {
 		free(false)
 		if c.cancelled() {

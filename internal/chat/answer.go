@@ -1,10 +1,6 @@
 package chat
 
-import (
-	"bytes"
-
-	"github.com/tidwall/gjson"
-)
+import "bytes"
 
 // maxAnswerText bounds how much of an answer's text is kept for learning.
 const maxAnswerText = 16 << 10
@@ -24,73 +20,133 @@ func (a *Answer) Text() string { return string(bytes.ToValidUTF8(a.text, nil)) }
 
 // Body reads an answer that was not streamed.
 func (a *Answer) Body(body []byte) {
-	if !gjson.ValidBytes(body) {
+	if _, ok := a.read(body, "message"); !ok {
 		a.Failed = true
-		return
 	}
-	root := gjson.ParseBytes(body)
-	a.read(root)
-	a.addText(root.Get("choices.0.message.content"))
 }
 
 // Frame reads one frame of a stream and reports whether it is the extra chunk
 // that include_usage asks for: usage, and choices that say nothing. A frame
 // whose data is not JSON is ignored.
+//
+// Choices that say nothing are an empty array or, once the answer has ended,
+// such that hold nothing: LiteLLM sends [{"index":0,"delta":{}}] with the usage
+// where OpenAI sends [].
 func (a *Answer) Frame(frame []byte) (usageOnly bool) {
 	data := Data(frame)
 	if len(data) == 0 {
 		return false
 	}
-	if bytes.Equal(data, []byte("[DONE]")) {
+	if string(data) == "[DONE]" {
 		a.Finished = true
 		return false
 	}
-	if !gjson.ValidBytes(data) {
-		return false
-	}
-	root := gjson.ParseBytes(data)
-	a.read(root)
-	a.addText(root.Get("choices.0.delta.content"))
-	return root.Get("usage").IsObject() && silent(root.Get("choices"), a.Finished)
+	c, ok := a.read(data, "delta")
+	return ok && c.usage.Found() && c.array && (c.choices == 0 || a.Finished && !c.says)
 }
 
-// silent reports whether the choices of a chunk are an empty array or, once the
-// answer has ended, hold nothing: LiteLLM sends [{"index":0,"delta":{}}] with
-// the usage where OpenAI sends [].
-func silent(choices gjson.Result, ended bool) bool {
-	if !choices.IsArray() {
-		return false
-	}
-	for _, c := range choices.Array() {
-		if !ended || c.Get("finish_reason").Type != gjson.Null {
-			return false
+// chunk is what one walk over an answer, or over a chunk of one, found.
+type chunk struct {
+	model, usage, content Span
+	array                 bool // choices is an array
+	choices               int
+	says                  bool // a choice ends, or its delta or message holds something
+	finished, failed      bool
+}
+
+// read walks an answer once. said names the field of a choice that holds its
+// text: message or delta. It is not ok for what is not a JSON object.
+func (a *Answer) read(data []byte, said string) (c chunk, ok bool) {
+	w := &walker{b: data}
+	w.open('{')
+	for w.next('}') {
+		switch string(w.key()) {
+		case "model":
+			c.model = w.ofKind('"')
+		case "usage":
+			c.usage = w.ofKind('{')
+		case "error":
+			kind := w.peek()
+			c.failed = c.failed || kind == '{' || kind == '"'
+			w.skip()
+		case "choices":
+			c.walkChoices(w, said)
+		default:
+			w.skip()
 		}
-		for _, field := range c.Get("delta").Map() {
-			if field.Type != gjson.Null && field.Raw != `""` {
-				return false
+	}
+	if w.peek(); w.err != nil || w.i != len(data) {
+		return c, false
+	}
+	if a.Model == "" && c.model.Found() {
+		a.Model = string(decode(data[c.model.Start:c.model.End]))
+	}
+	if c.usage.Found() {
+		a.Usage = bytes.Clone(data[c.usage.Start:c.usage.End])
+	}
+	a.Finished = a.Finished || c.finished
+	a.Failed = a.Failed || c.failed
+	if room := maxAnswerText - len(a.text); c.content.Found() && room > 0 {
+		text := decode(data[c.content.Start:c.content.End])
+		a.text = append(a.text, text[:min(len(text), room)]...)
+	}
+	return c, true
+}
+
+func (c *chunk) walkChoices(w *walker, said string) {
+	if c.array = w.peek() == '['; !c.array {
+		w.skip()
+		return
+	}
+	w.open('[')
+	for ; w.next(']'); c.choices++ {
+		if w.peek() != '{' {
+			c.says = true
+			w.skip()
+			continue
+		}
+		w.open('{')
+		for w.next('}') {
+			switch key := w.key(); {
+			case string(key) == "finish_reason":
+				kind := w.peek()
+				c.says = c.says || kind != 'n'
+				c.finished = c.finished || kind == '"' && c.choices == 0
+				w.skip()
+			case string(key) == said:
+				c.walkSaid(w)
+			default:
+				w.skip()
 			}
 		}
 	}
-	return true
 }
 
-func (a *Answer) read(root gjson.Result) {
-	if a.Model == "" {
-		a.Model = root.Get("model").String()
+// walkSaid reads a delta or a message.
+func (c *chunk) walkSaid(w *walker) {
+	if w.peek() != '{' {
+		w.skip()
+		return
 	}
-	if u := root.Get("usage"); u.IsObject() {
-		a.Usage = []byte(u.Raw)
-	}
-	if root.Get("choices.0.finish_reason").Type == gjson.String {
-		a.Finished = true
-	}
-	if e := root.Get("error"); e.IsObject() || e.Type == gjson.String {
-		a.Failed = true
+	w.open('{')
+	for w.next('}') {
+		content := string(w.key()) == "content"
+		kind, at := w.peek(), w.skip()
+		if empty := kind == 'n' || kind == '"' && at.End-at.Start == 2; empty {
+			continue
+		}
+		if c.says = true; content && kind == '"' && c.choices == 0 {
+			c.content = at
+		}
 	}
 }
 
-func (a *Answer) addText(content gjson.Result) {
-	if room := maxAnswerText - len(a.text); content.Type == gjson.String && room > 0 {
-		a.text = append(a.text, content.Str[:min(len(content.Str), room)]...)
+// ofKind reads a value and returns its span if it begins with c, else the zero
+// span.
+func (w *walker) ofKind(c byte) Span {
+	ok := w.peek() == c
+	if s := w.skip(); ok {
+		return s
 	}
+	return Span{}
 }

@@ -20,7 +20,10 @@ var ErrOverlap = errors.New("edits overlap")
 
 // Splice returns a copy of raw with the edits applied; all other bytes are
 // unchanged. Insertions at one offset keep the order they were given in.
-func Splice(raw []byte, edits []Edit) ([]byte, error) {
+func Splice(raw []byte, edits []Edit) ([]byte, error) { return AppendSplice(nil, raw, edits) }
+
+// AppendSplice is Splice into a buffer at hand: it appends to dst.
+func AppendSplice(dst, raw []byte, edits []Edit) ([]byte, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {
 		return cmp.Or(a.At.Start-b.At.Start, a.At.End-b.At.End) // an insertion comes before a replacement
@@ -29,7 +32,7 @@ func Splice(raw []byte, edits []Edit) ([]byte, error) {
 	for _, e := range edits {
 		size += len(e.New)
 	}
-	out := make([]byte, 0, size)
+	out := slices.Grow(dst, size)
 	at := 0
 	for _, e := range edits {
 		if e.At.Start < at || e.At.End < e.At.Start || e.At.End > len(raw) {
