@@ -73,8 +73,8 @@ func (x *exchange) judge(resp *response, err error) routing.Failure {
 		failure = routing.Overloaded
 	case !x.swapped():
 		return routing.Healthy // the client's own choice: its error is the client's to see
-	case code == 401, code == 403, code == 404:
-		failure = routing.Refused
+	case code == 404, x.account == "" && (code == 401 || code == 403):
+		failure = routing.Refused // with a key of the caller's own, a 401 is about the key
 	}
 	body, whole := resp.hold()
 	if !whole {
@@ -103,7 +103,7 @@ func (x *exchange) report(f routing.Failure, resp *response) {
 	if resp != nil {
 		wait = retryAfter(&resp.Header)
 	}
-	x.s.cfg.Router.Report(m, f, wait)
+	x.s.cfg.Router.Report(&x.request, m, f, wait)
 	state := 0.0
 	if f == routing.Healthy || f == routing.Overflow {
 		state = 1

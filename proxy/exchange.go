@@ -25,8 +25,10 @@ type exchange struct {
 	sent  time.Time // when the request went upstream
 	id    string
 	who   identity
-	body  []byte // as the client sent it, decoded
-	view  *chat.View
+
+	account string // whose key pays upstream: digest of the caller's own, "" ours
+	body    []byte // as the client sent it, decoded
+	view    *chat.View
 
 	session  string // key of the conversation
 	score    scoring.Score
@@ -55,6 +57,9 @@ func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
 	caller, err := s.cfg.Auth.caller(h)
 	if err != nil {
 		return x, err
+	}
+	if s.upstreams[s.cfg.Default].cfg.Key == "" && s.cfg.Auth.Mode != AuthKeys {
+		x.account = digest(string(h.Peek(fasthttp.HeaderAuthorization)))
 	}
 	x.who, err = identify(h, caller)
 	return x, err

@@ -65,7 +65,7 @@ func TestFallback(t *testing.T) {
 		{name: "500", fail: status(500), reason: "overloaded"},
 		{name: "503", fail: status(503), reason: "overloaded"},
 		{name: "529", fail: status(529), reason: "overloaded"},
-		{name: "401 for our choice", fail: status(401), reason: "refused"},
+		{name: "401 for the caller's key", fail: status(401), status: 401},
 		{name: "404 for our choice", fail: status(404), reason: "refused"},
 		{name: "connection cut", fail: cutOff, reason: "unreachable"},
 		{name: "400", fail: status(400), status: 400},
@@ -130,6 +130,29 @@ func TestNoFallback(t *testing.T) {
 				t.Errorf("%d requests upstream, want 1", n)
 			}
 		})
+	}
+}
+
+// TestOurKeyRefused holds that a 401 for our own key is the model's failure, and
+// that one for a caller's key makes no difference to anybody else.
+func TestOurKeyRefused(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) {
+		up := c.Upstreams["default"]
+		up.Key = "ours"
+		c.Upstreams["default"] = up
+	})
+	s.upstream.Misbehave(failing(s.upstream, small, status(401)))
+	if a := s.post(ask(large, "hi")); a.status != 200 || a.header.Get("X-Routed-Model") != large {
+		t.Errorf("got %d from %s, want 200 from large", a.status, a.header.Get("X-Routed-Model"))
+	}
+
+	s = newStack(t, nil)
+	s.upstream.Misbehave(failing(s.upstream, small, status(429)))
+	s.post(ask("auto", "hi"), "Authorization: Bearer used-up", "X-Session-Id: a")
+	s.upstream.Misbehave(nil)
+	a := s.post(ask("auto", "hi"), "Authorization: Bearer fresh", "X-Session-Id: b")
+	if got := a.header.Get("X-Routed-Model"); got != small {
+		t.Errorf("another caller gets %s, want small", got)
 	}
 }
 

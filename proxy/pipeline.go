@@ -220,7 +220,7 @@ func (x *exchange) stepRoute(context.Context) error {
 		turn = digest(strconv.Itoa(x.human), x.words)
 	}
 	x.request = routing.Request{
-		Session: x.session, Turn: turn, Agent: x.who.agent, Model: v.Model(), Profile: x.who.profile, KeyProfile: x.who.keyProfile,
+		Session: x.session, Turn: turn, Agent: x.who.agent, Account: x.account, Model: v.Model(), Profile: x.who.profile, KeyProfile: x.who.keyProfile,
 		ProcessType: x.who.process, TaskType: x.who.task, Forced: x.who.forced, ForcedTier: x.who.tier,
 		Score: x.score, Terse: scoring.Terse(x.words), SideCall: x.sideCall,
 		Needs: v.Needs, InputTokens: v.TextBytes / bytesPerToken, MaxOutput: v.MaxOutput,

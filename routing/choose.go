@@ -13,7 +13,7 @@ import (
 // serve the request.
 func (r *Router) choose(d *Decision, req *Request) error {
 	wanted := r.wanted(d, req)
-	if r.pick(d, req, wanted, r.health.cooling) || r.pick(d, req, wanted, nil) {
+	if r.pick(d, req, wanted, true) || r.pick(d, req, wanted, false) {
 		return nil
 	}
 	return &chat.Error{
@@ -22,9 +22,9 @@ func (r *Router) choose(d *Decision, req *Request) error {
 	}
 }
 
-// pick takes the first model that can serve the request. Models that avoid
-// approves are passed over; when that leaves none, they count after all.
-func (r *Router) pick(d *Decision, req *Request, wanted []string, avoid func(string) bool) bool {
+// pick takes the first model that can serve the request. With careful, models
+// that failed lately are passed over.
+func (r *Router) pick(d *Decision, req *Request, wanted []string, careful bool) bool {
 	d.Candidates = nil
 	for i, name := range wanted {
 		m, ok := r.cfg.Catalogue.Find(name)
@@ -32,7 +32,7 @@ func (r *Router) pick(d *Decision, req *Request, wanted []string, avoid func(str
 			continue
 		}
 		fell := m.lacks(req)
-		if fell == "" && avoid != nil && avoid(m.Name) {
+		if fell == "" && careful && r.cooling(req, m) {
 			fell = fellCooling
 		}
 		d.Candidates = append(d.Candidates, Candidate{m.Name, fell})

@@ -14,6 +14,7 @@ type Request struct {
 	Session     string // conversation, already namespaced by tenant and agent
 	Turn        string // identifies the newest human message
 	Agent       string
+	Account     string // whose key pays upstream: a caller's own, "" ours
 	Model       string // as the client named it
 	Profile     string // asked for by the request, "" none
 	KeyProfile  string // of the caller's key, "" none
@@ -69,7 +70,7 @@ func (r *Router) Decide(req Request) (Decision, error) {
 		d.Model, d.Reason = named, reasonNamed // nothing is known to be cheaper than an unknown name
 		return d, nil
 	}
-	if held != "" && r.pick(&d, &req, []string{held}, r.health.cooling) {
+	if held != "" && r.pick(&d, &req, []string{held}, true) {
 		return d, nil // what a turn's first request decided holds through its tool loop
 	}
 	if err := r.choose(&d, &req); err != nil {

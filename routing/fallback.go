@@ -7,10 +7,16 @@ import (
 	"github.com/understudy-ai/understudy/scoring"
 )
 
-// Report tells how a model did, so that a failing one is left alone for a
-// while. retryAfter is what its upstream asked for, 0 when it did not.
-func (r *Router) Report(m *Model, f Failure, retryAfter time.Duration) {
-	r.health.report(m.Name, f, retryAfter)
+// Report tells how a model did for a request, so that a failing one is left
+// alone for a while. retryAfter is what its upstream asked for, 0 when it did
+// not.
+func (r *Router) Report(req *Request, m *Model, f Failure, retryAfter time.Duration) {
+	r.health.report(served{req.Account, m.Name}, f, retryAfter)
+}
+
+// cooling reports whether a model is to be left alone for a request.
+func (r *Router) cooling(req *Request, m *Model) bool {
+	return r.health.cooling(served{req.Account, m.Name})
 }
 
 // Next moves a decision on to another model after its own failed; false when
@@ -35,7 +41,7 @@ func (r *Router) Next(req *Request, d *Decision, f Failure) bool {
 		fell := m.lacks(req)
 		switch {
 		case fell != "":
-		case r.health.cooling(m.Name):
+		case r.cooling(req, m):
 			fell = fellCooling
 		case f == Overflow && m.Context <= failed.Context:
 			fell = "no larger window"

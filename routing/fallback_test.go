@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -92,7 +93,7 @@ func TestCooldown(t *testing.T) {
 				}
 				return d.Model.Name
 			}
-			r.Report(small, tt.failure, tt.after)
+			r.Report(&Request{}, small, tt.failure, tt.after)
 			if tt.want > 0 {
 				at = now.Add(tt.want - 1)
 				if got := model(); got != "mid" {
@@ -107,16 +108,37 @@ func TestCooldown(t *testing.T) {
 	}
 	t.Run("a success ends it", func(t *testing.T) {
 		h := newHealth(func() time.Time { return now })
-		h.report("m", Overloaded, 0)
-		h.report("m", Healthy, 0)
-		if h.cooling("m") {
+		h.report(served{"", "m"}, Overloaded, 0)
+		h.report(served{"", "m"}, Healthy, 0)
+		if h.cooling(served{"", "m"}) {
 			t.Error("still cooling")
+		}
+	})
+	t.Run("another account", func(t *testing.T) {
+		r := newTestRouter(t, func(c *Config) { c.Clock = func() time.Time { return now } })
+		small, _ := r.cfg.Catalogue.Find("small")
+		r.Report(&Request{Account: "a"}, small, RateLimited, 0)
+		for account, want := range map[string]string{"a": "mid", "b": "small", "": "small"} {
+			req := request("auto", scoring.Light)
+			req.Account, req.Session = account, account
+			if d, err := r.Decide(req); err != nil || d.Model.Name != want {
+				t.Errorf("account %q gets %v, %v, want %s", account, d.Model, err, want)
+			}
+		}
+	})
+	t.Run("bounded", func(t *testing.T) {
+		h := newHealth(func() time.Time { return now })
+		for i := range 2*maxCooling + 1 {
+			h.report(served{fmt.Sprint(i), "m"}, Overloaded, 0)
+		}
+		if n := len(h.until); n > maxCooling {
+			t.Errorf("%d cooldowns are kept, want at most %d", n, maxCooling)
 		}
 	})
 	t.Run("nothing else left", func(t *testing.T) {
 		r := newTestRouter(t, func(c *Config) { c.Clock = func() time.Time { return now } })
 		for _, m := range r.Models("") {
-			r.Report(m, Overloaded, 0)
+			r.Report(&Request{}, m, Overloaded, 0)
 		}
 		if d, err := r.Decide(request("auto", scoring.Light)); err != nil || d.Model.Name != "small" {
 			t.Errorf("Decide = %v, %v, want small", d.Model, err)

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -47,36 +48,56 @@ func (f Failure) cooldown(retryAfter time.Duration) time.Duration {
 	return 0
 }
 
-// health knows which models failed lately. It is the breaker: one failure
-// opens it for the cooldown, after which the next request is the probe. Safe
-// for concurrent use; it holds at most one entry for each model.
+// health knows which models failed lately, and for whom: a caller's own key may
+// be wrong or used up without the model being at fault. It is the breaker: one
+// failure opens it for the cooldown, after which the next request is the probe.
+// Safe for concurrent use.
 type health struct {
 	clock func() time.Time
 	mu    sync.Mutex
-	until map[string]time.Time
+	until map[served]time.Time
 }
 
+// served is a model as an account gets it.
+type served struct{ account, model string }
+
+// maxCooling bounds the cooldowns kept; beyond it those that are over go.
+const maxCooling = 10_000
+
 func newHealth(clock func() time.Time) *health {
-	return &health{clock: clock, until: make(map[string]time.Time)}
+	return &health{clock: clock, until: make(map[served]time.Time)}
 }
 
 // report notes how a model did.
-func (h *health) report(model string, f Failure, retryAfter time.Duration) {
+func (h *health) report(s served, f Failure, retryAfter time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if f == Healthy {
-		delete(h.until, model)
+	d := f.cooldown(retryAfter)
+	switch {
+	case f == Healthy:
+		delete(h.until, s)
+	case d > 0:
+		h.until[s] = h.clock().Add(d)
+		h.prune()
+	}
+}
+
+// prune drops what is over, and all of it should that not be enough.
+func (h *health) prune() {
+	if len(h.until) <= maxCooling {
 		return
 	}
-	if d := f.cooldown(retryAfter); d > 0 {
-		h.until[model] = h.clock().Add(d)
+	now := h.clock()
+	maps.DeleteFunc(h.until, func(_ served, until time.Time) bool { return !now.Before(until) })
+	if len(h.until) > maxCooling {
+		clear(h.until)
 	}
 }
 
 // cooling reports whether a model is to be left alone.
-func (h *health) cooling(model string) bool {
+func (h *health) cooling(s served) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	until, ok := h.until[model]
+	until, ok := h.until[s]
 	return ok && h.clock().Before(until)
 }
