@@ -99,10 +99,18 @@ func (e *epoch) plan(turns []TurnKey, in Input) Plan {
 		if p.text != "" {
 			out.Prefixes[i] = p.text
 		}
-		out.ScaffoldBytes += p.scaffoldBytes()
+		out.weigh(p)
 	}
-	out.ScaffoldBytes += e.block.scaffoldBytes()
+	out.weigh(e.block)
 	return out
+}
+
+// weigh adds a piece to the plan's bytes.
+func (p *Plan) weigh(part piece) {
+	for _, b := range part.blocks {
+		p.TextBytes += b.End - b.Start
+	}
+	p.ScaffoldBytes += part.scaffoldBytes()
 }
 
 // frameIDs lists the memories that the epoch's additions show.

@@ -83,8 +83,9 @@ type Plan struct {
 	// Prefixes maps indices into the turns of the request to the text that goes before each, followed by
 	// [Separator]. Turns without one are absent. The newest turn's is also Assembled.UserPrefix.
 	Prefixes map[int]string
-	// ScaffoldBytes is how much of all texts is response scaffold; the rest is context.
-	ScaffoldBytes int
+	// TextBytes is the size of all sections in all texts, without their containers; ScaffoldBytes is how much of it is
+	// response scaffold.
+	TextBytes, ScaffoldBytes int
 	// Epoch numbers the epoch that the request belongs to; another number means other bytes. It is 0 when nothing is
 	// kept.
 	Epoch int

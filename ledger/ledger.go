@@ -118,17 +118,14 @@ func (l *Ledger) Record(e Entry) {
 		return
 	default: // full
 	}
-	for {
+	for l.failure.Load() == nil {
 		select {
 		case l.queue <- item{entry: e}:
 			return
 		case <-time.After(doorWait):
-			if l.failure.Load() != nil {
-				l.dropped.Add(1)
-				return
-			}
 		}
 	}
+	l.dropped.Add(1)
 }
 
 // doorWait is how often an entry that waits for room looks whether there is

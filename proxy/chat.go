@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -31,19 +32,23 @@ func (s *Server) chat(c *fiber.Ctx) error {
 		return x.reject(err)
 	}
 	x.who.adopt(x.view)
+	began := time.Now() // the client's upload is not our doing
 	out, err := x.plan()
 	if err != nil {
 		return x.reject(err)
 	}
-	x.entry.Overhead = time.Since(x.start)
+	x.entry.Overhead = time.Since(began)
 	x.entry.Streamed = x.view.Stream
+	if err := ctx.Conn().SetReadDeadline(time.Time{}); err != nil {
+		return x.reject(err)
+	}
 	x.stop = watchSoon(ctx.Conn(), x.cancel.cancel)
 	resp, err := x.dispatch(ctx, out)
 	x.release(out)
 	if err != nil {
 		return x.abandon(err)
 	}
-	if isEventStream(&resp.Header) {
+	if isEventStream(&resp.Header) || x.entry.Streamed && !isJSON(&resp.Header) {
 		x.stream(ctx, resp, out.hideUsage)
 		return nil
 	}
@@ -186,18 +191,15 @@ func readAnswer(resp *response) ([]byte, error) {
 func readBody(ctx *fasthttp.RequestCtx, dst []byte, limit int) ([]byte, error) {
 	tooLarge := &chat.Error{Status: 413, Code: chat.CodeBodyTooLarge, Message: fmt.Sprintf("The request body is larger than %d bytes (limits.body_bytes).", limit)}
 	size := ctx.Request.Header.ContentLength()
+	wire := requestBody(ctx)
 	if size > limit {
-		ctx.Response.SetConnectionClose() // the rest is not worth reading
-		return nil, tooLarge
+		return nil, refuse(ctx, wire, limit, tooLarge)
 	}
-	var src io.Reader = bytes.NewReader(ctx.Request.Body())
-	if stream := ctx.RequestBodyStream(); stream != nil {
-		src = stream
-	}
+	src := wire
 	switch enc := string(ctx.Request.Header.ContentEncoding()); enc {
 	case "", "identity":
 	case "gzip":
-		zr, err := gzip.NewReader(src)
+		zr, err := gzip.NewReader(wire)
 		if err != nil {
 			return nil, &chat.Error{Status: 400, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "The request body is not gzip, although Content-Encoding says so."}
 		}
@@ -211,8 +213,37 @@ func readBody(ctx *fasthttp.RequestCtx, dst []byte, limit int) ([]byte, error) {
 		return nil, &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The request body could not be read to its end."}
 	}
 	if buf.Len() > limit {
-		ctx.Response.SetConnectionClose()
-		return nil, tooLarge
+		return nil, refuse(ctx, wire, limit, tooLarge)
 	}
 	return buf.Bytes(), nil
+}
+
+// refuse takes some of a body that is too large, since many clients read an
+// answer only once they have sent it all, and gives the connection up.
+func refuse(ctx *fasthttp.RequestCtx, wire io.Reader, most int, err error) error {
+	ctx.Response.SetConnectionClose()
+	_, _ = io.CopyN(io.Discard, wire, int64(most)) // the client may have left: it is refused either way
+	return err
+}
+
+// requestBody is the body as it comes over the wire, with a limit on silence.
+func requestBody(ctx *fasthttp.RequestCtx) io.Reader {
+	if stream := ctx.RequestBodyStream(); stream != nil {
+		return &upload{src: stream, conn: ctx.Conn()}
+	}
+	return bytes.NewReader(ctx.Request.Body())
+}
+
+// upload reads a request body; each read may take clientSilence. Whoever reads
+// it to its end lifts the limit from the connection.
+type upload struct {
+	src  io.Reader
+	conn net.Conn
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	if err := u.conn.SetReadDeadline(time.Now().Add(clientSilence)); err != nil {
+		return 0, err
+	}
+	return u.src.Read(p)
 }

@@ -145,6 +145,9 @@ var overflowWords = []string{
 	"context_length_exceeded",           // OpenAI's code
 	"maximum context length",            // OpenAI, vLLM, Mistral
 	"prompt is too long",                // Anthropic
+	"exceed context limit",              // Anthropic, of prompt and output together
+	"request_too_large",                 // Anthropic's type
+	"longer than the maximum model",     // vLLM
 	"exceed_context_size",               // llama.cpp's type
 	"exceeds the available context",     // llama.cpp
 	"longer than the model's context",   // SGLang

@@ -40,7 +40,8 @@ type exchange struct {
 	askedUsage bool // the usage chunk of a stream was our wish, not the client's
 	scored     bool // score and shape hold
 	words      string
-	human      int // index of the newest human message, -1 none
+	opens      bool // by all we can tell, a conversation's first turn
+	human      int  // index of the newest human message, -1 none
 	sideCall   bool
 
 	injected struct{ memory, scaffold int } // bytes
@@ -129,13 +130,18 @@ func (x *exchange) billed() *routing.Model {
 	return m
 }
 
+// leastBytesPerToken is that of dense text: CJK, code.
+const leastBytesPerToken = 3
+
 // tokenShare estimates the tokens of part of a prompt from its share of bytes,
-// so that the upstream's own count sets the scale.
+// so that the upstream's own count sets the scale. What the bytes leave out,
+// images above all, must not count as ours: no text has more tokens than a
+// third of its bytes.
 func tokenShare(input int64, part, all int) int64 {
 	if all <= 0 {
 		return 0
 	}
-	return input * int64(part) / int64(all)
+	return min(input*int64(part)/int64(all), int64(part)/leastBytesPerToken)
 }
 
 // finish closes the account. It is called exactly once, after the answer.

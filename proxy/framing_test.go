@@ -146,6 +146,9 @@ func TestSuffix(t *testing.T) {
 		{"/v1/../admin", "", false},
 		{"/v1/%2e%2E/admin", "", false},
 		{"/v1/%2e./admin", "", false},
+		{"/v1/%2e%2e%2fadmin", "", false},
+		{"/v1/x%2F..%2Fadmin", "", false},
+		{"/v1/%zz", "", false},
 		{"/v1/a..b/...", "/a..b/...", true},
 	}
 	for _, tt := range tests {

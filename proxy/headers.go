@@ -36,12 +36,23 @@ func forwardHeaders(from, to *fasthttp.RequestHeader) {
 func copyHeaders(from, to *fasthttp.ResponseHeader) {
 	to.SetStatusCode(from.StatusCode())
 	to.SetNoDefaultContentType(true)
+	named := string(from.Peek("Connection"))
 	for key, value := range from.All() {
-		if hop(key) || bytes.EqualFold(key, []byte("Content-Length")) || bytes.EqualFold(key, []byte("Date")) {
+		if hop(key) || named != "" && listed(named, key) || bytes.EqualFold(key, []byte("Content-Length")) || bytes.EqualFold(key, []byte("Date")) {
 			continue
 		}
 		to.AddBytesKV(key, value)
 	}
+}
+
+// listed reports whether a comma-separated list of names has a name.
+func listed(names string, name []byte) bool {
+	for n := range strings.SplitSeq(names, ",") {
+		if strings.EqualFold(strings.TrimSpace(n), string(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 func hop(key []byte) bool {
@@ -55,4 +66,8 @@ func hop(key []byte) bool {
 
 func isEventStream(h *fasthttp.ResponseHeader) bool {
 	return bytes.HasPrefix(bytes.ToLower(h.ContentType()), []byte("text/event-stream"))
+}
+
+func isJSON(h *fasthttp.ResponseHeader) bool {
+	return bytes.Contains(bytes.ToLower(h.ContentType()), []byte("json"))
 }

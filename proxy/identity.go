@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
@@ -94,7 +97,7 @@ func identify(h *fasthttp.RequestHeader, caller Caller) (identity, error) {
 		process: r.oneOf(headerProcess, processTypes, "channel"),
 		task:    r.text(headerTask, ""),
 		memory:  r.oneOf(headerMemory, memoryModes, "on"),
-		bypass:  r.oneOf(headerBypass, []string{"true", "false"}, "false") == "true",
+		bypass:  r.flag(headerBypass),
 	}
 	if caller.Agent != "" {
 		id.agent = caller.Agent
@@ -144,26 +147,40 @@ func (r *headerReader) oneOf(name string, known []string, absent string) string 
 	return v
 }
 
+func (r *headerReader) flag(name string) bool {
+	on, err := strconv.ParseBool(r.text(name, "false"))
+	if err != nil {
+		r.fail(name, name+" takes true or false.")
+	}
+	return on
+}
+
 func (r *headerReader) fail(name, message string) {
 	if r.err == nil {
 		r.err = &chat.Error{Status: 400, Code: chat.CodeInvalidHeader, Param: name, Message: message}
 	}
 }
 
-// adopt takes the user from the body where the headers name none.
+// adopt takes the user from the body where the headers name none. A name that
+// can't be one is still somebody: what they say must not become everybody's.
 func (id *identity) adopt(v *chat.View) {
-	if u := v.User(); id.user == "" && len(u) <= maxIdentifier {
-		id.user = u
+	if id.user != "" {
+		return
+	}
+	id.user = v.User()
+	if len(id.user) > maxIdentifier || !utf8.ValidString(id.user) || strings.ContainsFunc(id.user, unicode.IsControl) {
+		id.user = "sha256:" + digest(id.user)
 	}
 }
 
 // sessionKey names the conversation, namespaced by tenant and agent. Without
 // our session header a coding agent's own or the body's hint counts, together
 // with the system prompt and the tools, because subagents share the hint;
-// without that the first human words do.
-func (id *identity) sessionKey(v *chat.View) string {
+// without that the first human words do, and guessed is true: two conversations
+// that begin alike are then one.
+func (id *identity) sessionKey(v *chat.View, account string) (key string, guessed bool) {
 	if id.session != "" {
-		return digest(id.tenant, id.agent, "header", id.session)
+		return digest(id.tenant, id.agent, "header", id.session), false
 	}
 	system := ""
 	if at := v.Leading(); at >= 0 {
@@ -174,13 +191,13 @@ func (id *identity) sessionKey(v *chat.View) string {
 		hint = v.SessionHint()
 	}
 	if hint != "" {
-		return digest(id.tenant, id.agent, "hint", hint, system, v.ToolNames)
+		return digest(id.tenant, id.agent, "hint", hint, system, v.ToolNames), false
 	}
 	first := ""
 	if humans := v.Humans(); len(humans) > 0 {
 		first = v.Text(humans[0])
 	}
-	return digest(id.tenant, id.agent, "words", id.user, system, v.ToolNames, first)
+	return digest(id.tenant, id.agent, "words", account, id.user, system, v.ToolNames, first), true
 }
 
 // digest hashes parts so that no two lists of parts collide by concatenation.

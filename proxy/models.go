@@ -41,7 +41,11 @@ func (s *Server) models(c *fiber.Ctx) error {
 		body = s.addVirtual(body, list)
 	}
 	ctx.Response.SetBodyRaw(body)
-	s.countModels(ledger.OutcomeOK)
+	outcome := ledger.OutcomeOK
+	if resp.Header.StatusCode() >= 400 {
+		outcome = ledger.OutcomeUpstreamError
+	}
+	s.countModels(outcome)
 	return nil
 }
 

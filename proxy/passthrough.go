@@ -1,11 +1,13 @@
 package proxy
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
+	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -45,10 +47,9 @@ func (p *passage) abandon(err error) error {
 // climbs out of the base URL is refused.
 func suffix(path string) (string, error) {
 	_, rest, _ := strings.Cut(path, "/v1")
-	for segment := range strings.SplitSeq(rest, "/") {
-		if s := strings.ReplaceAll(strings.ToLower(segment), "%2e", "."); s == ".." {
-			return "", &chat.Error{Status: 400, Code: chat.CodeNotFound, Message: "The path must not contain \"..\"."}
-		}
+	decoded, err := url.PathUnescape(rest)
+	if err != nil || slices.Contains(strings.FieldsFunc(decoded, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+		return "", &chat.Error{Status: 400, Code: chat.CodeNotFound, Message: "The path must be well-formed and must not contain \"..\"."}
 	}
 	return rest, nil
 }
@@ -79,18 +80,21 @@ func (p *passage) send(c *fiber.Ctx) (*response, error) {
 	defer fasthttp.ReleaseRequest(req)
 	forwardHeaders(&ctx.Request.Header, &req.Header)
 	u.address(req, path+query(ctx))
-	if body := ctx.RequestBodyStream(); body != nil {
-		size := ctx.Request.Header.ContentLength()
-		req.SetBodyStream(&watchedBody{src: body, left: size, end: p.watch}, size)
+	size := ctx.Request.Header.ContentLength()
+	if ctx.RequestBodyStream() != nil && size != 0 {
+		req.SetBodyStream(&watchedBody{src: requestBody(ctx), left: size, end: p.watch}, size)
 	} else {
-		req.SetBodyRaw(bytes.Clone(ctx.Request.Body()))
 		p.watch()
 	}
 	return u.do(req, &p.cancel)
 }
 
 // watch begins once nobody reads from the client's connection any more.
-func (p *passage) watch() { p.stop = watchSoon(p.client, p.cancel.cancel) }
+func (p *passage) watch() {
+	if p.client.SetReadDeadline(time.Time{}) == nil {
+		p.stop = watchSoon(p.client, p.cancel.cancel)
+	}
+}
 
 func (p *passage) Read(b []byte) (int, error) {
 	n, err := p.resp.Read(b)
@@ -103,6 +107,7 @@ func (p *passage) Close() error {
 		return nil
 	}
 	p.done = true
+	p.s.cfg.Metrics.InFlight.Dec()
 	p.stop()
 	outcome := ledger.OutcomeOK
 	switch {

@@ -37,7 +37,7 @@ func (x *exchange) plan() (*outbound, error) {
 		x.decision.Reason = "bypass"
 		return out, nil
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), x.start.Add(s.cfg.Limits.SmartBudget))
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Limits.SmartBudget)
 	defer cancel()
 	err := x.smart(ctx)
 	if e, ok := errors.AsType[*chat.Error](err); ok {
@@ -74,6 +74,12 @@ func (x *exchange) splice(out *outbound, edits []chat.Edit) error {
 	return err
 }
 
+// step is one of the smart steps.
+type step struct {
+	name string
+	run  func(context.Context) error
+}
+
 // smart runs the steps of the pipeline, each under guard.
 func (x *exchange) smart(ctx context.Context) error {
 	s := x.s
@@ -85,12 +91,12 @@ func (x *exchange) smart(ctx context.Context) error {
 		x.failedIf("parse", err)
 		return err
 	}
-	for _, step := range []struct {
-		name string
-		run  func(context.Context) error
-	}{
-		{"scoring", x.stepScore}, {"routing", x.stepRoute}, {"assembly", x.stepAssemble},
-	} {
+	steps := []step{{"scoring", x.stepScore}, {"routing", x.stepRoute}, {"assembly", x.stepAssemble}}
+	if !x.view.HasMessages() { // no chat request as we know it: the upstream may know better
+		steps = steps[:1]
+		x.keepReal()
+	}
+	for _, step := range steps {
 		began := time.Now()
 		err := x.guard(ctx, step.name, step.run)
 		s.cfg.Metrics.Overhead.WithLabelValues(step.name).Observe(time.Since(began).Seconds())
@@ -98,7 +104,7 @@ func (x *exchange) smart(ctx context.Context) error {
 			return err
 		}
 	}
-	if e, ok := x.view.AskUsage(); ok {
+	if e, ok := x.view.AskUsage(); ok && x.view.HasMessages() {
 		x.edits, x.askedUsage = append(x.edits, e), true
 	}
 	return nil
@@ -157,10 +163,16 @@ func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 func (e *stepError) Unwrap() error { return e.err }
 
 // open prepares a request that fails open: nothing is changed, but a virtual
-// model, which no upstream knows, becomes a real one.
+// model becomes a real one.
 func (x *exchange) open() {
 	x.edits, x.askedUsage = nil, false
 	x.decision.Model, x.decision.Reason = nil, "failopen"
+	x.keepReal()
+}
+
+// keepReal puts the process type's default in the place of a virtual model,
+// which no upstream knows.
+func (x *exchange) keepReal() {
 	_, virtual := routing.Virtual(x.decision.Requested)
 	if !virtual || x.s.cfg.Router == nil {
 		return
@@ -175,7 +187,7 @@ func (x *exchange) open() {
 // them all.
 func (x *exchange) modelEdits() []chat.Edit {
 	m, v := x.decision.Model, x.view
-	if m == nil || m.ID == v.Model() {
+	if m == nil || m.ID == v.Model() || v.OddModel() {
 		return nil
 	}
 	edits := []chat.Edit{v.SetModel(m.ID)}
@@ -193,16 +205,31 @@ const maxProbe = 4
 
 // stepScore finds the newest human words and scores them.
 func (x *exchange) stepScore(context.Context) error {
-	if humans := x.view.Humans(); len(humans) > 0 {
+	humans := x.view.Humans()
+	if len(humans) > 0 {
 		x.human = humans[len(humans)-1]
-		x.words = scoring.HumanText(assemble.Strip(x.view.Text(x.human)))
+		x.words = scoring.HumanText(assemble.Strip(excerpt(x.view.Text(x.human))))
 	}
-	x.session = x.who.sessionKey(x.view)
+	var guessed bool
+	x.session, guessed = x.who.sessionKey(x.view, x.account)
+	x.opens = guessed && len(humans) == 1 && x.newTurn()
 	x.sideCall = x.view.MaxOutput > 0 && x.view.MaxOutput <= maxProbe
 	x.score = x.s.cfg.Scorer.Score(x.words)
 	x.shape = scoring.DetectShape(x.words)
 	x.decision.Tier, x.scored = x.score.Tier, true
 	return nil
+}
+
+// maxWords bounds the words of a turn that are looked at: whoever pastes a book
+// says what to do with it before or after.
+const maxWords = 64 << 10
+
+// excerpt is the beginning and the end of a text that is longer than maxWords.
+func excerpt(text string) string {
+	if len(text) <= maxWords {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxWords/2]+"\n\n"+text[len(text)-maxWords/2:], "")
 }
 
 // bytesPerToken makes a first estimate of a prompt's tokens; the account uses
@@ -212,7 +239,7 @@ const bytesPerToken = 4
 // stepRoute chooses the model.
 func (x *exchange) stepRoute(context.Context) error {
 	s, v := x.s, x.view
-	if s.cfg.Router == nil {
+	if s.cfg.Router == nil || v.OddModel() {
 		return nil
 	}
 	turn := ""
@@ -220,7 +247,7 @@ func (x *exchange) stepRoute(context.Context) error {
 		turn = digest(strconv.Itoa(x.human), x.words)
 	}
 	x.request = routing.Request{
-		Session: x.session, Turn: turn, Agent: x.who.agent, Account: x.account, Model: v.Model(), Profile: x.who.profile, KeyProfile: x.who.keyProfile,
+		Session: x.session, Turn: turn, Opens: x.opens, Agent: x.who.agent, Account: x.account, Model: v.Model(), Profile: x.who.profile, KeyProfile: x.who.keyProfile,
 		ProcessType: x.who.process, TaskType: x.who.task, Forced: x.who.forced, ForcedTier: x.who.tier,
 		Score: x.score, Terse: scoring.Terse(x.words), SideCall: x.sideCall,
 		Needs: v.Needs, InputTokens: v.TextBytes / bytesPerToken, MaxOutput: v.MaxOutput,
@@ -270,15 +297,46 @@ func (x *exchange) insert(plan *assemble.Plan, humans []int) {
 			x.injected.memory += len(e.New)
 		}
 	}
-	if plan.SystemBlock != "" {
-		add(x.view.AppendSystem(plan.SystemBlock))
+	if lead := x.view.Leading(); plan.SystemBlock != "" {
+		if own, resent := x.resent(lead); resent {
+			add(x.view.SetText(lead, joined(own, plan.SystemBlock)))
+		} else {
+			add(x.view.AppendSystem(plan.SystemBlock))
+		}
 	}
 	for i, prefix := range plan.Prefixes {
-		add(x.view.PrefixUser(humans[i], prefix))
+		if own, resent := x.resent(humans[i]); resent {
+			add(x.view.SetText(humans[i], joined(prefix, own)))
+		} else {
+			add(x.view.PrefixUser(humans[i], prefix))
+		}
 	}
+	// What holds nothing but a scaffold is there for the scaffold.
 	x.injected.scaffold = plan.ScaffoldBytes
-	x.injected.memory = max(0, x.injected.memory-plan.ScaffoldBytes)
+	if plan.ScaffoldBytes == plan.TextBytes {
+		x.injected.scaffold = x.injected.memory
+	}
+	x.injected.memory = max(0, x.injected.memory-x.injected.scaffold)
 	x.entry.MemoriesUsed = plan.Debug.FramesUsed
+}
+
+// resent reports whether a message holds additions of ours, or something that
+// looks like them, and what it says without: a client may send back what it
+// saw.
+func (x *exchange) resent(message int) (own string, resent bool) {
+	if message < 0 {
+		return "", false
+	}
+	text := x.view.Text(message)
+	own = assemble.Strip(text)
+	return own, own != text
+}
+
+func joined(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + assemble.Separator + second
 }
 
 // modelTier is the size class of the model that will read the prompt.

@@ -9,8 +9,9 @@ import (
 	"github.com/understudy-ai/understudy/ledger"
 )
 
-// maxFrame is how many bytes of an unfinished frame are held back when frames
-// have to be looked at before they go out. Beyond it they go out unseen.
+// maxFrame is how many bytes of an unfinished frame are kept, and held back
+// when frames have to be looked at before they go out. Beyond it they go out
+// unseen.
 const maxFrame = 1 << 20
 
 // relay is the body of a streamed answer: fasthttp reads from it, and flushes
@@ -30,11 +31,20 @@ type relay struct {
 
 // Read gives the next bytes of the answer. Unless a frame has to be hidden
 // they are the upstream's, as soon as they are in.
-func (r *relay) Read(p []byte) (int, error) {
+func (r *relay) Read(p []byte) (n int, err error) {
+	defer func() {
+		if v := recover(); v != nil { // the edge's recover is gone by now
+			n, err = 0, panicked{v}
+			r.note(0, err)
+		}
+	}()
 	if !r.hide {
 		n, err := r.resp.Read(p)
 		r.frames.Write(p[:n])
 		r.observe(nil)
+		if err != nil || r.frames.Pending() > maxFrame {
+			r.last(nil, err)
+		}
 		r.note(n, err)
 		return n, err
 	}
@@ -46,11 +56,11 @@ func (r *relay) Read(p []byte) (int, error) {
 		r.frames.Write(r.buf[:n])
 		r.observe(&r.out)
 		if err != nil || r.frames.Pending() > maxFrame {
-			r.out = append(r.out, r.frames.Rest()...)
+			r.last(&r.out, err)
 		}
 		r.note(n, err)
 	}
-	n := copy(p, r.out)
+	n = copy(p, r.out)
 	if r.out = r.out[n:]; n > 0 {
 		return n, nil
 	}
@@ -68,6 +78,16 @@ func (r *relay) observe(keep *[]byte) {
 	}
 }
 
+// last takes what has no end: the last frame of a stream that leaves out the
+// blank line, or one that grew too long to be kept.
+func (r *relay) last(keep *[]byte, err error) {
+	rest := r.frames.Rest()
+	usageOnly := err == io.EOF && r.x.answer.Frame(rest)
+	if keep != nil && !usageOnly {
+		*keep = append(*keep, rest...)
+	}
+}
+
 func (r *relay) note(n int, err error) {
 	if n > 0 && r.x.entry.FirstByte == 0 {
 		r.x.entry.FirstByte = time.Since(r.x.start)
@@ -82,6 +102,12 @@ func (r *relay) Close() error {
 		return nil
 	}
 	r.closed = true
+	defer func() {
+		if v := recover(); v != nil {
+			r.x.s.cfg.Logger.Error("closing an account failed", "id", r.x.id, "error", panicked{v})
+		}
+	}()
+	r.x.s.cfg.Metrics.InFlight.Dec()
 	r.x.stop()
 	outcome := r.outcome()
 	r.resp.Close()

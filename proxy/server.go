@@ -94,6 +94,9 @@ func New(cfg Config) (*Server, error) {
 			}
 			uc.Key = ""
 		}
+		if name != cfg.Default && uc.Key == "" {
+			uc.DropAuth = true // the caller's key is one for the default upstream
+		}
 		u, err := newUpstream(uc)
 		if err != nil {
 			return nil, err
@@ -115,6 +118,10 @@ func New(cfg Config) (*Server, error) {
 // idleTimeout is how long a client's unused connection is kept.
 const idleTimeout = 2 * time.Minute
 
+// clientSilence is how long a client may take for its request's headers, and
+// between two reads of its body.
+const clientSilence = 60 * time.Second
+
 func (s *Server) newApp() *fiber.App {
 	app := fiber.New(fiber.Config{
 		DisableStartupMessage:        true,
@@ -124,6 +131,7 @@ func (s *Server) newApp() *fiber.App {
 		BodyLimit:                    s.cfg.Limits.BodyBytes,
 		ReadBufferSize:               s.cfg.Limits.HeaderBytes,
 		IdleTimeout:                  idleTimeout,
+		ReadTimeout:                  clientSilence,
 		ErrorHandler:                 s.fail,
 	})
 	app.Server().ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) { writeError(&ctx.Response, badRequest(err)) }
@@ -164,8 +172,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // edge surrounds every request: the only recover, and the gauge.
 func (s *Server) edge(c *fiber.Ctx) (err error) {
+	// The limit for headers must not end a long answer's watch.
+	if err := c.Context().Conn().SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
 	s.cfg.Metrics.InFlight.Inc()
-	defer s.cfg.Metrics.InFlight.Dec()
+	defer func() {
+		if !c.Context().Response.IsBodyStream() { // a stream is over when it is closed
+			s.cfg.Metrics.InFlight.Dec()
+		}
+	}()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -181,7 +197,7 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 	}
 	e := chat.AsError(err)
 	if e.Status == 500 {
-		s.cfg.Logger.Error("request failed", "method", c.Method(), "path", c.Path(), "error", err)
+		s.cfg.Logger.Error("request failed", "method", c.Method(), "route", c.Route().Path, "error", err)
 	}
 	writeError(&c.Context().Response, e)
 	return nil

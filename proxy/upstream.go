@@ -130,8 +130,10 @@ type response struct {
 	body   io.Reader
 	br     *bufio.Reader // of conn
 	conn   net.Conn
-	idle   time.Duration
-	until  time.Time // the read deadline in force
+	first  time.Duration // limit for the first byte of the body
+	idle   time.Duration // limit for each further one
+	some   bool          // the first byte is in
+	until  time.Time     // the read deadline in force
 	eof    bool
 	held   bool // the body has been read and is in memory; conn is no longer ours
 	free   func(reuse bool)
@@ -151,6 +153,7 @@ func (r *response) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("%w: %w", errBroken, err)
 	}
 	n, err := r.body.Read(p)
+	r.some = r.some || n > 0
 	switch {
 	case err == io.EOF:
 		r.eof = true
@@ -165,11 +168,14 @@ func (r *response) Read(p []byte) (int, error) {
 // extend moves the read deadline on: at least idle from now, and an eighth
 // more so that it need not be moved for every chunk of a quick stream.
 func (r *response) extend() error {
-	now := time.Now()
-	if r.until.Sub(now) >= r.idle {
+	now, limit := time.Now(), r.idle
+	if !r.some { // many send their headers at once and think afterwards
+		limit = r.first
+	}
+	if r.some && r.until.Sub(now) >= limit && r.until.Sub(now) <= 2*limit {
 		return nil
 	}
-	r.until = now.Add(r.idle + r.idle/8)
+	r.until = now.Add(limit + limit/8)
 	return r.conn.SetReadDeadline(r.until)
 }
 
@@ -224,7 +230,8 @@ func (u *upstream) attempt(req *fasthttp.Request, c *canceller) (_ *response, re
 		}
 		u.pool.CloseConn(cc)
 	}
-	resp := &response{conn: conn, br: br, idle: u.cfg.Idle, free: free}
+	resp := &response{conn: conn, br: br, first: u.cfg.FirstByte, idle: u.cfg.Idle, free: free}
+	resp.Header.SetNoDefaultContentType(true)
 	if err := u.exchange(req, resp, br); err != nil {
 		free(false)
 		if c.cancelled() {

@@ -13,6 +13,7 @@ import (
 type Request struct {
 	Session     string // conversation, already namespaced by tenant and agent
 	Turn        string // identifies the newest human message
+	Opens       bool   // by all that can be told, the first turn of a conversation
 	Agent       string
 	Account     string // whose key pays upstream: a caller's own, "" ours
 	Model       string // as the client named it
@@ -116,14 +117,14 @@ func (r *Router) settleTier(d *Decision, req *Request) (held string) {
 		d.Tier, d.Reason = req.ForcedTier, reasonForced
 	case r.inSession(req):
 		r.sessions.update(req.Session, func(s *session, fresh bool) {
-			d.Tier, d.Reason = s.settle(req, fresh, r.cfg.Session.DownAfter)
+			d.Tier, d.Reason = s.settle(req, fresh || req.Opens, r.cfg.Session.DownAfter)
 			_, task := r.cfg.TaskOverrides[req.TaskType]
-			if d.Reason != reasonTurn || s.profile != d.Profile {
+			if d.Reason != reasonTurn || s.profile != d.Profile || s.named != req.Model {
 				s.held = ""
 			} else if !task {
 				held = s.held
 			}
-			s.turn, s.profile = req.Turn, d.Profile
+			s.turn, s.profile, s.named = req.Turn, d.Profile, req.Model
 		})
 	}
 	if d.Reason == reasonScore && req.Score.Abstained {
@@ -150,7 +151,7 @@ func (r *Router) remember(d *Decision, req *Request) {
 	var before string
 	r.sessions.update(req.Session, func(s *session, fresh bool) {
 		if fresh { // others have pushed it out since its tier was settled
-			s.tier, s.turn, s.profile = d.Tier, req.Turn, d.Profile
+			s.tier, s.turn, s.profile, s.named = d.Tier, req.Turn, d.Profile, req.Model
 		}
 		before, s.model, s.held = s.model, d.Model.Name, d.Model.Name
 	})

@@ -298,27 +298,56 @@ func TestDecideUnknownProfile(t *testing.T) {
 }
 
 // TestTurnKeepsItsModel holds that a growing tool loop does not change the
-// model, although the balance of costs would.
+// model, although the balance of costs does.
 func TestTurnKeepsItsModel(t *testing.T) {
+	r := newTestRouter(t, func(c *Config) {
+		models := testModels()
+		models[1].Price = &ledger.Price{Input: 4, Output: 4} // mid: dear to read, cheap to write
+		models[3].Price = &ledger.Price{Input: 1, Output: 20}
+		c.Catalogue = newTestCatalogue(t, models...)
+	})
+	req := request("coder", standard)
+	req.InputTokens = 100
+	if got := nameOf(decide(t, r, req).Model); got != "mid" {
+		t.Fatalf("the turn begins with %q, want mid", got)
+	}
+	req.InputTokens = 20_000
+	if d := decide(t, r, req); nameOf(d.Model) != "mid" || d.Reason != reasonTurn {
+		t.Errorf("it goes on with %q because of %q, want mid because of the turn", nameOf(d.Model), d.Reason)
+	}
+	tests := []struct {
+		name   string
+		change func(*Request)
+		want   string
+	}{
+		{"another turn", func(q *Request) { q.Turn = "2" }, "coder"},
+		{"another model named", func(q *Request) { q.Model = "small" }, "small"},
+		{"a tool brought a picture, which mid can't see", func(q *Request) { q.Needs.Vision = true }, "coder"},
+		{"a task override", func(q *Request) { q.Model, q.TaskType = "auto", "coding" }, "coder"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			other := req
+			tt.change(&other)
+			if got := nameOf(decide(t, r, other).Model); got != tt.want {
+				t.Errorf("Decide() takes %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestOpensAfresh holds that a conversation which begins like another one does
+// not take over its tier.
+func TestOpensAfresh(t *testing.T) {
 	r := newTestRouter(t, nil)
-	req := request("coder", scoring.Light)
-	first, err := r.Decide(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Model = "mid" // whatever else changes meanwhile
-	second, err := r.Decide(req)
-	if err != nil || second.Model != first.Model || second.Reason != reasonTurn {
-		t.Errorf("Decide in the same turn = %v, %q, %v; want %v because of the turn", second.Model, second.Reason, err, first.Model)
-	}
-	coding := req
-	coding.Model, coding.TaskType = "auto", "coding"
-	if d := decide(t, r, coding); nameOf(d.Model) != "coder" {
-		t.Errorf("Decide for a task override = %q, want coder", nameOf(d.Model))
-	}
-	req.Model, req.Needs.Vision = "auto", true // a tool brought a picture
-	third, err := r.Decide(req)
-	if err != nil || third.Model == first.Model {
-		t.Errorf("Decide for what the turn's model can't do = %v, %v; want another", third.Model, err)
+	hello, design := request("auto", scoring.Light), request("auto", scoring.Heavy)
+	hello.Opens, design.Turn = true, "2"
+	for i, step := range []struct {
+		req  Request
+		want scoring.Tier
+	}{{hello, scoring.Light}, {design, scoring.Heavy}, {hello, scoring.Light}} {
+		if got := decide(t, r, step.req).Tier; got != step.want {
+			t.Errorf("request %d gets %v, want %v", i+1, got, step.want)
+		}
 	}
 }

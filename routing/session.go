@@ -24,6 +24,7 @@ type session struct {
 	asked   scoring.Tier // the highest tier asked for since the turns began to ask for less
 	lower   int          // human turns in a row that asked for less than tier
 	profile string       // in force for that turn
+	named   string       // the model that the client named for it
 	model   string       // name of the model that served last
 	held    string       // name of the model that the turn keeps, "" none yet
 }
@@ -82,7 +83,7 @@ func (s *session) settle(r *Request, fresh bool, downAfter int) (scoring.Tier, s
 	asked := r.Score.Tier
 	switch {
 	case fresh:
-		s.tier = asked
+		s.tier, s.lower = asked, 0
 		return s.tier, reasonScore
 	case r.Turn == s.turn:
 		return s.tier, reasonTurn

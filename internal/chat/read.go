@@ -5,12 +5,24 @@ import "strings"
 // Model is the model that the client named, "" when absent or not a string.
 func (v *View) Model() string { return v.str(v.model) }
 
-// User is the body's "user", else its "safety_identifier", else "".
+// OddModel reports a "model" that is there but no string: for the upstream to
+// judge, and not for anybody to replace.
+func (v *View) OddModel() bool { return v.model.Found() && v.Raw[v.model.Start] != '"' }
+
+// User is the body's "user", else its "safety_identifier", else "". A value
+// that is no string but says something is its JSON text: still somebody, and
+// not to be taken for nobody.
 func (v *View) User() string {
-	if u := v.str(v.user); u != "" {
-		return u
+	for _, s := range []Span{v.user, v.safetyID} {
+		u := v.str(s)
+		if s.Found() && v.Raw[s.Start] != '"' && v.raw(s) != "null" {
+			u = v.raw(s)
+		}
+		if u != "" {
+			return u
+		}
 	}
-	return v.str(v.safetyID)
+	return ""
 }
 
 // SessionHint is the conversation's identity as far as the body names one:
@@ -23,6 +35,9 @@ func (v *View) SessionHint() string {
 	}
 	return ""
 }
+
+// HasMessages reports an array "messages", be it empty: a chat request.
+func (v *View) HasMessages() bool { return v.messages.Found() && v.Raw[v.messages.Start] == '[' }
 
 // Ambiguous reports that a key which edits depend on occurs more than once.
 // Such a body must go out as it came.

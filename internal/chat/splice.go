@@ -54,16 +54,38 @@ func (v *View) SetModel(name string) Edit {
 }
 
 // ForReasoning fits the request to OpenAI's reasoning models, which refuse
-// max_tokens (they take max_completion_tokens) and any sampling but the
-// default. It is for requests that were written for another model.
+// max_tokens (they take max_completion_tokens) and sampling parameters. It is
+// for requests that were written for another model.
 func (v *View) ForReasoning() []Edit {
 	var edits []Edit
 	if k := v.maxTokensKey; k.Found() && !v.maxCompletion.Found() && v.raw(k) == `"max_tokens"` {
 		edits = append(edits, Edit{k, []byte(`"max_completion_tokens"`)})
 	}
-	for _, s := range []Span{v.temperature, v.topP} {
-		if raw := v.raw(s); raw != "" && raw != "null" && raw != "1" {
-			edits = append(edits, Edit{s, []byte("1")})
+	return append(edits, v.removeFields(v.temperature, v.topP)...)
+}
+
+// removeFields takes fields of the top-level object out, given their values,
+// each with the comma before it; those at the object's start with the comma
+// after them.
+func (v *View) removeFields(values ...Span) []Edit {
+	gone := func(i int) bool {
+		return slices.ContainsFunc(values, func(s Span) bool { return s.Found() && s.End == v.fields[i].End })
+	}
+	var edits []Edit
+	first := 0
+	for first < len(v.fields) && gone(first) {
+		first++
+	}
+	if first > 0 {
+		end := v.fields[first-1].End
+		if first < len(v.fields) {
+			end = v.fields[first].Start
+		}
+		edits = append(edits, Edit{At: Span{v.fields[0].Start, end}})
+	}
+	for i := first + 1; i < len(v.fields); i++ {
+		if gone(i) {
+			edits = append(edits, Edit{At: Span{v.fields[i-1].End, v.fields[i].End}})
 		}
 	}
 	return edits
@@ -160,10 +182,19 @@ func (v *View) PrefixUser(i int, text string) (e Edit, ok bool) {
 	return Edit{}, false
 }
 
+// SetText replaces what message i says, for content that is a string.
+func (v *View) SetText(i int, text string) (e Edit, ok bool) {
+	m := &v.Messages[i]
+	if m.Kind != KindString {
+		return Edit{}, false
+	}
+	return Edit{m.Content, AppendQuoted(nil, text)}, true
+}
+
 func (v *View) addField(key string, value []byte) Edit {
 	b := append(AppendQuoted(nil, key), ':')
 	b = append(b, value...)
-	if v.fields > 0 {
+	if len(v.fields) > 0 {
 		b = append(b, ',')
 	}
 	at := v.root.Start + 1

@@ -297,8 +297,11 @@ func TestForReasoning(t *testing.T) {
 		{name: "limit", body: `{ "max_tokens" : 64000 }`, want: `{ "max_completion_tokens" : 64000 }`},
 		{name: "both limits", body: `{"max_tokens":1,"max_completion_tokens":2}`, want: `{"max_tokens":1,"max_completion_tokens":2}`},
 		{name: "escaped key", body: `{"max\u005ftokens":1}`, want: `{"max\u005ftokens":1}`},
-		{name: "sampling", body: `{"temperature":0.2,"top_p":0.9,"seed":1}`, want: `{"temperature":1,"top_p":1,"seed":1}`},
-		{name: "default sampling", body: `{"temperature":1,"top_p":null}`, want: `{"temperature":1,"top_p":null}`},
+		{name: "sampling first", body: `{ "temperature":0.2 , "top_p":0.9, "seed":1}`, want: `{ "seed":1}`},
+		{name: "sampling last", body: `{"seed":1 , "temperature":0.2, "top_p": null }`, want: `{"seed":1 }`},
+		{name: "sampling in between", body: `{"a":1,"temperature":0.2,"b":2,"top_p":1,"c":3}`, want: `{"a":1,"b":2,"c":3}`},
+		{name: "first and last", body: `{"temperature":0.2,"b":2,"top_p":1}`, want: `{"b":2}`},
+		{name: "nothing else", body: `{"temperature":0.2,"top_p":1}`, want: `{}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -330,5 +333,18 @@ func TestLimitOutput(t *testing.T) {
 				t.Errorf("LimitOutput(%s) = %s, %v, want %s", tt.body, got, err, tt.want)
 			}
 		})
+	}
+}
+
+func TestSetText(t *testing.T) {
+	const body = `{"messages":[{"role":"system","content": "a\u0062" },{"role":"user","content":[]}]}`
+	v := mustParse(t, body)
+	e, ok := v.SetText(0, "x\"\n")
+	got, err := Splice(v.Raw, []Edit{e})
+	if want := `{"messages":[{"role":"system","content": "x\"\n" },{"role":"user","content":[]}]}`; !ok || err != nil || string(got) != want {
+		t.Errorf("SetText = %s, %v, %v, want %s", got, ok, err, want)
+	}
+	if _, ok := v.SetText(1, "x"); ok {
+		t.Error("SetText of parts, want it refused")
 	}
 }

@@ -19,13 +19,14 @@ type Frames struct {
 	buf  []byte
 	from int // start of the next frame
 	line int // start of the first line not looked at yet
+	seen int // up to where that line has no end
 }
 
 // Write adds bytes. Frames that Next returned before are no longer valid.
 func (f *Frames) Write(p []byte) {
 	if f.from > 0 {
 		n := copy(f.buf, f.buf[f.from:])
-		f.buf, f.line, f.from = f.buf[:n], f.line-f.from, 0
+		f.buf, f.line, f.seen, f.from = f.buf[:n], f.line-f.from, f.seen-f.from, 0
 	}
 	f.buf = append(f.buf, p...)
 }
@@ -33,12 +34,14 @@ func (f *Frames) Write(p []byte) {
 // Next returns the next complete frame, or nil when more bytes are needed.
 func (f *Frames) Next() []byte {
 	for {
-		n := bytes.IndexByte(f.buf[f.line:], '\n')
+		n := bytes.IndexByte(f.buf[f.seen:], '\n')
 		if n < 0 {
+			f.seen = len(f.buf)
 			return nil
 		}
-		line := f.buf[f.line : f.line+n]
-		f.line += n + 1
+		end := f.seen + n
+		line := f.buf[f.line:end]
+		f.line, f.seen = end+1, end+1
 		if len(line) == 0 || len(line) == 1 && line[0] == '\r' {
 			frame := f.buf[f.from:f.line]
 			f.from = f.line
@@ -53,7 +56,7 @@ func (f *Frames) Pending() int { return len(f.buf) - f.from }
 // Rest takes what is left: the bytes of a frame that never ended.
 func (f *Frames) Rest() []byte {
 	rest := f.buf[f.from:]
-	f.from, f.line = len(f.buf), len(f.buf)
+	f.from, f.line, f.seen = len(f.buf), len(f.buf), len(f.buf)
 	return rest
 }
 

@@ -66,11 +66,11 @@ type View struct {
 	FormatFixed  bool   // response_format other than text, or tool_choice "required" or a named tool
 	MaxOutput    int    // max_completion_tokens, else max_tokens; 0 when absent
 	ToolNames    string // names of the tools in order, joined by newlines
-	TextBytes    int    // bytes of message text and tool definitions: what a token estimate is taken of
+	TextBytes    int    // bytes of message text, tool calls and tool definitions: what a token estimate is taken of
 
-	root          Span // the top-level object
-	fields        int  // how many fields it has
-	repeated      bool // a key that edits depend on occurs twice
+	root          Span   // the top-level object
+	fields        []Span // its fields, key to value
+	repeated      bool   // a key that edits depend on occurs twice
 	model         Span
 	stream        Span
 	messages      Span
@@ -97,9 +97,10 @@ func Parse(body []byte) (*View, error) {
 	w.open('{')
 	v.root.Start = w.i - 1
 	for w.next('}') {
-		v.fields++
-		w.keyAt = w.i
+		start := w.i
+		w.keyAt = start
 		v.field(w, w.key())
+		v.fields = append(v.fields, Span{start, w.i})
 	}
 	v.root.End = w.i
 	if w.peek(); w.err == nil && w.i != len(body) {
@@ -196,7 +197,10 @@ func (v *View) walkMessage(w *walker) {
 			v.walkContent(w, &m)
 		case "tool_calls", "function_call":
 			s := w.skip()
-			m.ToolCalls = m.ToolCalls || s.Found() && v.Raw[s.Start] != 'n'
+			if s.Found() && v.Raw[s.Start] != 'n' {
+				m.ToolCalls, v.Needs.Tools = true, true
+				v.TextBytes += s.End - s.Start
+			}
 		default:
 			w.skip()
 		}

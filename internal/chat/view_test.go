@@ -238,7 +238,7 @@ func TestFields(t *testing.T) {
 		{"input instead of messages", `{"model":"gpt","input":[{"role":"user","content":"x"}]}`, facts{Model: "gpt"}},
 		{
 			"fields of unexpected types", `{"model":7,"messages":"x","stream":"true","stream_options":[],"user":{},"metadata":"m","tools":{},"tool_choice":1,"response_format":"json_object","max_tokens":"9","prompt_cache_key":null}`,
-			facts{},
+			facts{User: "{}"}, // somebody, though not by a name
 		},
 		{"escaped key and value", `{"mod\u0065l":"g\u0070t\/4","m\u0065ssages":[{}]}`, facts{Model: "gpt/4", Messages: 1}},
 		{"other case is another key", `{"Model":"x","MESSAGES":[{}]}`, facts{}},
