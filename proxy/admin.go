@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -20,12 +21,16 @@ const adminTimeout = 10 * time.Second
 const maxRows = 1000
 
 // adminTenant is whose rows an admin call sees.
-func adminTenant(c *fiber.Ctx) string { return c.Query("tenant", "default") }
+func adminTenant(c *fiber.Ctx) string { return query(c, "tenant", "default") }
+
+// query is a parameter of the call, a copy: fiber's own strings end with the
+// handler, and a store may keep what it is given.
+func query(c *fiber.Ctx, name, absent string) string { return strings.Clone(c.Query(name, absent)) }
 
 // stats sums up requests: GET /api/stats?since=&until=&agent=&group_by=&tenant=.
 // Times are RFC 3339, or durations before now.
 func (s *Server) stats(c *fiber.Ctx) error {
-	q := ledger.StatsQuery{Tenant: adminTenant(c), Agent: c.Query("agent"), GroupBy: c.Query("group_by")}
+	q := ledger.StatsQuery{Tenant: adminTenant(c), Agent: query(c, "agent", ""), GroupBy: query(c, "group_by", "")}
 	var err error
 	if q.Since, err = queryTime(c, "since"); err != nil {
 		return err
@@ -37,7 +42,7 @@ func (s *Server) stats(c *fiber.Ctx) error {
 	defer cancel()
 	stats, err := s.cfg.Ledger.Stats(ctx, q)
 	if errors.Is(err, ledger.ErrGroupBy) {
-		return &chat.Error{Status: 400, Code: chat.CodeInvalidQuery, Param: "group_by", Message: err.Error() + "."}
+		return badQuery("group_by", err.Error()+".")
 	}
 	if err != nil {
 		return err
@@ -56,7 +61,7 @@ func queryTime(c *fiber.Ctx, name string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, v)
 	if err != nil {
-		return t, &chat.Error{Status: 400, Code: chat.CodeInvalidQuery, Param: name, Message: fmt.Sprintf("%s takes a duration before now, such as 24h, or an RFC 3339 time; not %.40q.", name, v)}
+		return t, badQuery(name, fmt.Sprintf("%s takes a duration before now, such as 24h, or an RFC 3339 time; not %.40q.", name, v))
 	}
 	return t, nil
 }
@@ -65,7 +70,7 @@ func queryTime(c *fiber.Ctx, name string) (time.Time, error) {
 func (s *Server) requests(c *fiber.Ctx) error {
 	limit, err := strconv.Atoi(c.Query("limit", "100"))
 	if err != nil || limit < 1 || limit > maxRows {
-		return &chat.Error{Status: 400, Code: chat.CodeInvalidQuery, Param: "limit", Message: fmt.Sprintf("limit takes a number from 1 to %d.", maxRows)}
+		return badQuery("limit", fmt.Sprintf("limit takes a number from 1 to %d.", maxRows))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
@@ -80,7 +85,7 @@ func (s *Server) requests(c *fiber.Ctx) error {
 func (s *Server) request(c *fiber.Ctx) error {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
-	e, err := s.cfg.Ledger.Get(ctx, adminTenant(c), c.Params("id"))
+	e, err := s.cfg.Ledger.Get(ctx, adminTenant(c), strings.Clone(c.Params("id")))
 	if errors.Is(err, ledger.ErrNotFound) {
 		return &chat.Error{Status: 404, Code: chat.CodeNotFound, Message: "No request has this id. An answered request shows up within 100 ms."}
 	}

@@ -98,14 +98,14 @@ func (s *Server) send(ctx *fasthttp.RequestCtx, x *exchange, out *outbound) (*re
 	// compressor's buffer.
 	req.Header.Del(fasthttp.HeaderAcceptEncoding)
 	req.Header.Del(fasthttp.HeaderContentEncoding) // readBody decoded it
-	out.upstream.address(req, "/chat/completions"+query(ctx))
+	out.upstream.address(req, "/chat/completions"+queryString(ctx))
 	req.SetBodyRaw(out.body)
 	x.sent = time.Now()
 	return out.upstream.do(req, &x.cancel)
 }
 
-// query is the request's query string with its question mark.
-func query(ctx *fasthttp.RequestCtx) string {
+// queryString is the request's query string with its question mark.
+func queryString(ctx *fasthttp.RequestCtx) string {
 	if q := ctx.URI().QueryString(); len(q) > 0 {
 		return "?" + string(q)
 	}

@@ -59,7 +59,7 @@ func (s *Server) fetchModels(ctx *fasthttp.RequestCtx) ([]byte, *response, error
 	defer fasthttp.ReleaseRequest(req)
 	forwardHeaders(&ctx.Request.Header, &req.Header)
 	req.Header.Del(fasthttp.HeaderAcceptEncoding)
-	u.address(req, "/models"+query(ctx))
+	u.address(req, "/models"+queryString(ctx))
 	var cancel canceller
 	stop := watchSoon(ctx.Conn(), cancel.cancel)
 	defer stop()

@@ -79,7 +79,7 @@ func (p *passage) send(c *fiber.Ctx) (*response, error) {
 	req := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(req)
 	forwardHeaders(&ctx.Request.Header, &req.Header)
-	u.address(req, path+query(ctx))
+	u.address(req, path+queryString(ctx))
 	size := ctx.Request.Header.ContentLength()
 	if ctx.RequestBodyStream() != nil && size != 0 {
 		req.SetBodyStream(&watchedBody{src: requestBody(ctx), left: size, end: p.watch}, size)

@@ -65,6 +65,7 @@ type Config struct {
 	Router    *routing.Router // nil: routing off
 	Catalogue *routing.Catalogue
 	Memory    Memory    // nil: memory off
+	Memories  Memories  // for the admin API; nil: not served
 	Assembly  *Assembly // nil: assembly off, and nothing recalled goes anywhere
 	Ledger    *ledger.Ledger
 	Metrics   *metrics.Metrics
@@ -148,6 +149,9 @@ func (s *Server) newApp() *fiber.App {
 	api.Get("/stats", s.stats)
 	api.Get("/requests", s.requests)
 	api.Get("/requests/:id", s.request)
+	if s.cfg.Memories != nil {
+		s.routeMemories(api)
+	}
 	app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok\n") })
 	app.Get("/readyz", s.ready)
 	app.Get("/metrics", adaptor.HTTPHandler(s.cfg.Metrics.Handler()))

@@ -28,6 +28,7 @@ type app struct {
 	catalogue *routing.Catalogue
 	memory    *memory.Store // nil when off
 	ledger    *ledger.Ledger
+	unlock    func() error // releases the data folder, nil before it is taken
 	server    *proxy.Server
 	listener  net.Listener
 	served    chan error
@@ -84,6 +85,9 @@ func (a *app) url() string { return "http://" + a.listener.Addr().String() + "/v
 func (a *app) openStores(ctx context.Context) (err error) {
 	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("making the data folder: %w", err)
+	}
+	if a.unlock, err = lockDir(a.cfg.DataDir); err != nil {
+		return err
 	}
 	a.ledger, err = ledger.Open(ctx, ledger.Config{Path: filepath.Join(a.cfg.DataDir, "ledger.db"), Logger: a.logger})
 	if err != nil {
@@ -155,6 +159,9 @@ func (a *app) release() error {
 	}
 	if a.ledger != nil {
 		errs = append(errs, a.ledger.Close())
+	}
+	if a.unlock != nil {
+		errs = append(errs, a.unlock())
 	}
 	return errors.Join(errs...)
 }

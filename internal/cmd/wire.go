@@ -58,7 +58,7 @@ func (a *app) proxyConfig(o IO) (proxy.Config, error) {
 		}
 	}
 	if a.memory != nil {
-		pc.Memory = a.memory
+		pc.Memory, pc.Memories = a.memory, a.memory
 	}
 	return pc, nil
 }

@@ -1,0 +1,140 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/memory"
+)
+
+// Memories is what the admin API does to the memory store.
+type Memories interface {
+	List(context.Context, memory.Scope, memory.Filter) (memory.Page, error)
+	Add(context.Context, memory.Scope, memory.NewItem) (memory.Outcome, error)
+	Forget(ctx context.Context, scope memory.Scope, id string) error
+	ForgetUser(ctx context.Context, tenant, user, agent string) (int, error)
+}
+
+// routeMemories serves the memory part of the admin API.
+func (s *Server) routeMemories(api fiber.Router) {
+	api.Get("/memories", s.listMemories)
+	api.Post("/memories", s.addMemory)
+	api.Delete("/memories/:id", s.forgetMemory)
+	api.Delete("/users/:id", s.forgetUser)
+}
+
+// listMemories is GET /api/memories?agent=&user=&type=&q=&limit=&cursor=&tenant=.
+func (s *Server) listMemories(c *fiber.Ctx) error {
+	scope, err := queryScope(c)
+	if err != nil {
+		return err
+	}
+	limit, err := strconv.Atoi(c.Query("limit", "50"))
+	if err != nil {
+		return badQuery("limit", "limit takes a number.")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	page, err := s.cfg.Memories.List(ctx, scope, memory.Filter{
+		Type: memory.Type(query(c, "type", "")), Text: query(c, "q", ""), Limit: limit, Cursor: query(c, "cursor", ""),
+	})
+	if err != nil {
+		return memoryError(err)
+	}
+	return c.JSON(page)
+}
+
+// addMemory is POST /api/memories?tenant= with {"agent","user","type","content","subject","attribute"}.
+func (s *Server) addMemory(c *fiber.Ctx) error {
+	body, err := readBody(c.Context(), nil, s.cfg.Limits.BodyBytes)
+	if err != nil {
+		return err
+	}
+	var in struct{ Agent, User, Type, Content, Subject, Attribute string }
+	if err := json.Unmarshal(body, &in); err != nil {
+		return &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The body takes a JSON object with agent, user, type, content, subject and attribute, all of them strings."}
+	}
+	if in.Agent == "" {
+		in.Agent = "default"
+	}
+	scope, err := memory.NewScope(adminTenant(c), in.Agent, in.User)
+	if err != nil {
+		return memoryError(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	outcome, err := s.cfg.Memories.Add(ctx, scope, memory.NewItem{
+		Type: memory.Type(in.Type), Content: in.Content, Subject: in.Subject, Attribute: in.Attribute,
+	})
+	if err != nil {
+		return memoryError(err)
+	}
+	return c.JSON(outcome)
+}
+
+// forgetMemory is DELETE /api/memories/{id}?agent=&user=&tenant=. Conversations
+// that were told of it are told nothing from now on.
+func (s *Server) forgetMemory(c *fiber.Ctx) error {
+	scope, err := queryScope(c)
+	if err != nil {
+		return err
+	}
+	id := strings.Clone(c.Params("id"))
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	if err := s.cfg.Memories.Forget(ctx, scope, id); err != nil {
+		return memoryError(err)
+	}
+	s.drop(func(_ string, shown []string) bool { return slices.Contains(shown, id) })
+	return c.JSON(fiber.Map{"forgotten": 1})
+}
+
+// forgetUser is DELETE /api/users/{id}?agent=&tenant=; without an agent
+// everywhere. It ends every conversation's block: which of them showed this
+// user's is not worth knowing for so rare a call.
+func (s *Server) forgetUser(c *fiber.Ctx) error {
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	n, err := s.cfg.Memories.ForgetUser(ctx, adminTenant(c), strings.Clone(c.Params("id")), query(c, "agent", ""))
+	if err != nil {
+		return memoryError(err)
+	}
+	s.drop(func(string, []string) bool { return true })
+	return c.JSON(fiber.Map{"forgotten": n})
+}
+
+func (s *Server) drop(match func(key string, frameIDs []string) bool) {
+	if s.cfg.Assembly != nil {
+		s.cfg.Assembly.Sessions.Drop(match)
+	}
+}
+
+func queryScope(c *fiber.Ctx) (memory.Scope, error) {
+	scope, err := memory.NewScope(adminTenant(c), query(c, "agent", "default"), query(c, "user", ""))
+	if err != nil {
+		return scope, memoryError(err)
+	}
+	return scope, nil
+}
+
+// memoryError words what the caller of the admin API can mend.
+func memoryError(err error) error {
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return &chat.Error{Status: 404, Code: chat.CodeNotFound, Message: "No memory in this scope has this id; agent and user say whose it is."}
+	case errors.Is(err, memory.ErrScope), errors.Is(err, memory.ErrType), errors.Is(err, memory.ErrCursor):
+		return badQuery("", err.Error()+".")
+	}
+	return err
+}
+
+func badQuery(param, message string) error {
+	return &chat.Error{Status: 400, Code: chat.CodeInvalidQuery, Param: param, Message: message}
+}
