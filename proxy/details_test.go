@@ -1,0 +1,203 @@
+package proxy_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/proxy"
+	"github.com/understudy-ai/understudy/routing"
+)
+
+// TestInjectedByCause holds that what we add to a prompt is booked to what it
+// is for.
+func TestInjectedByCause(t *testing.T) {
+	s := newStack(t, nil)
+	const comparison = "Compare Kafka vs NATS for our event bus. What are the trade-offs?"
+	e := s.row(s.post(ask("auto", comparison)))
+	if e.InjectedScaffoldTokens == 0 || e.InjectedMemoryTokens != 0 || e.Saved.Scaffold >= 0 || e.Saved.Memory != 0 {
+		t.Errorf("a scaffold alone: %d scaffold and %d memory tokens, saved %+v; want the scaffold's only", e.InjectedScaffoldTokens, e.InjectedMemoryTokens, e.Saved)
+	}
+	s.post(ask("auto", "We decided to use NATS for the event bus of the shop."), "X-User-Id: ana")
+	if err := s.memory.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e = s.row(s.post(ask("auto", comparison), "X-User-Id: ana"))
+	if e.InjectedScaffoldTokens == 0 || e.InjectedMemoryTokens == 0 || e.MemoriesUsed != 1 {
+		t.Errorf("both: %d scaffold and %d memory tokens for %d memories, want some of each", e.InjectedScaffoldTokens, e.InjectedMemoryTokens, e.MemoriesUsed)
+	}
+}
+
+// TestImagesAreNotOurs holds that the tokens of an image are not booked as
+// memory, although they are no bytes of text.
+func TestImagesAreNotOurs(t *testing.T) {
+	s := newStack(t, nil)
+	s.upstream.Misbehave(saying(200, `{"model":"large","choices":[{"index":0,"finish_reason":"stop","message":{"content":"ok"}}],"usage":{"prompt_tokens":5000,"completion_tokens":2}}`))
+	s.post(ask("auto", "We decided to use NATS for the event bus."), "X-User-Id: ana")
+	if err := s.memory.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a := s.post(`{"model":"auto","messages":[{"role":"user","content":[{"type":"text","text":"The event bus?"},{"type":"image_url","image_url":{"url":"data:,"}}]}]}`, "X-User-Id: ana")
+	if e := s.row(a); e.MemoriesUsed != 1 || e.InjectedMemoryTokens > 100 {
+		t.Errorf("%d tokens for %d memories, want some tens for one", e.InjectedMemoryTokens, e.MemoriesUsed)
+	}
+}
+
+// TestNothingAdded holds which requests get no additions.
+func TestNothingAdded(t *testing.T) {
+	s := newStack(t, nil)
+	s.post(ask("auto", "We decided to use NATS for the event bus."), "X-User-Id: ana")
+	if err := s.memory.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const question = "Which event bus?"
+	probe := strings.Replace(ask("auto", question), "{", `{"max_tokens":1,`, 1)
+	tests := []struct {
+		name, body, header string
+		want               bool
+	}{
+		{"as usual", ask("auto", question), "X-Memory: on", true},
+		{"context mode none", ask("auto", question), "X-Context-Mode: none", false},
+		{"a worker", ask("auto", question), "X-Process-Type: worker", false},
+		{"a probe", probe, "X-Memory: on", false},
+		{"memory off", ask("auto", question), "X-Memory: off", false},
+	}
+	for _, tt := range tests {
+		s.post(tt.body, "X-User-Id: ana", tt.header, "X-Session-Id: "+tt.name)
+		if got := strings.Contains(string(s.upstream.Last().Body), "NATS"); got != tt.want {
+			t.Errorf("%s: memory in the prompt = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestHeadersUpstream holds which headers stay behind.
+func TestHeadersUpstream(t *testing.T) {
+	s := newStack(t, nil)
+	s.post(ask("auto", "hi"), "Proxy-Authorization: Basic eDp5", "Te: trailers", "X-Custom: kept", "X-Agent-Id: atlas", "Routing_profile: eco")
+	h := s.upstream.Last().Header
+	for _, name := range []string{"Proxy-Authorization", "Te", "X-Agent-Id", "Routing_profile"} {
+		if got := h.Get(name); got != "" {
+			t.Errorf("%s upstream = %q, want it to stay behind", name, got)
+		}
+	}
+	if got := h.Get("X-Custom"); got != "kept" {
+		t.Errorf("X-Custom upstream = %q, want kept", got)
+	}
+}
+
+// TestStrangersWords holds that a body's user who can't be named is nobody
+// else: nothing they say reaches another user or nobody.
+func TestStrangersWords(t *testing.T) {
+	for _, user := range []string{`"` + strings.Repeat("b", 300) + `"`, `12345`, `{"id":"x"}`, `"a\u0000b"`, `true`} {
+		s := newStack(t, nil)
+		with := func(user, text string) string {
+			return `{"user":` + user + `,` + strings.TrimPrefix(ask("auto", text), "{")
+		}
+		s.post(with(user, "We decided to use Xylophone for the ledger."))
+		if err := s.memory.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range []string{`"mallory"`, `null`, `54321`} {
+			s.post(with(other, "What do we use for the ledger?"))
+			if strings.Contains(string(s.upstream.Last().Body), "Xylophone") {
+				t.Errorf("what user %.20s said is told to %s", user, other)
+			}
+		}
+		s.post(with(user, "What do we use for the ledger?"))
+		if !strings.Contains(string(s.upstream.Last().Body), "Xylophone") {
+			t.Errorf("what user %.20s said is not told to them", user)
+		}
+	}
+}
+
+// TestGuessedSessions holds that users who say the same have conversations of
+// their own, and that one which begins anew takes over nothing.
+func TestGuessedSessions(t *testing.T) {
+	s := newStack(t, nil)
+	hello := `{"role":"user","content":"hello friend"}`
+	two := `{"model":"auto","messages":[` + hello + `,{"role":"assistant","content":"Hi."},{"role":"user","content":` + mustQuote(hard) + `}]}`
+	s.post(two, "X-User-Id: ana")
+	a := s.post(`{"model":"auto","messages":[`+hello+`]}`, "X-User-Id: ana")
+	if got := a.header.Get("X-Routed-Model"); got != small {
+		t.Errorf("a new conversation gets %s because of %s, want small", got, a.header.Get("X-Route-Reason"))
+	}
+	b := s.post(`{"model":"auto","messages":[`+hello+`]}`, "X-User-Id: bob")
+	if s.row(a).Session == s.row(b).Session {
+		t.Error("two users share a session")
+	}
+}
+
+// TestSlowUpload holds that the smart budget is not spent on the client's own
+// upload.
+func TestSlowUpload(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) { c.Limits.SmartBudget = 300 * time.Millisecond })
+	whole := ask("auto", "hi")
+	body := &slowReader{halves: []string{whole[:20], whole[20:]}}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.base+"/v1/chat/completions", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := resp.Header.Get("X-Route-Reason"); got != "score" {
+		t.Errorf("X-Route-Reason = %q, want score", got)
+	}
+}
+
+// slowReader gives half of a body at once and the rest half a second later.
+type slowReader struct{ halves []string }
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	if len(r.halves) == 0 {
+		return 0, io.EOF
+	}
+	if len(r.halves) == 1 {
+		<-time.After(500 * time.Millisecond)
+	}
+	n := copy(p, r.halves[0])
+	r.halves = r.halves[1:]
+	return n, nil
+}
+
+// TestThreeFallbacks holds that no request tries more than three other models.
+func TestThreeFallbacks(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) {
+		var models []routing.Model
+		var others []string
+		for i := range 8 {
+			name := fmt.Sprint("m", i)
+			models = append(models, routing.Model{Name: name, Upstream: "default", Tier: assemble.Mid})
+			others = append(others, name)
+		}
+		var err error
+		if c.Catalogue, err = routing.NewCatalogue(models, &ledger.PriceList{}); err != nil {
+			t.Fatal(err)
+		}
+		c.Router, err = routing.New(routing.Config{
+			Catalogue: c.Catalogue, Explicit: routing.ExplicitRoute, Profile: "p", Profiles: map[string]routing.Profile{"p": {Light: "m0", Standard: "m0", Heavy: "m0"}},
+			Fallbacks: map[string][]string{"m0": others[1:]}, Session: routing.SessionConfig{Idle: time.Hour, DownAfter: 2, Max: 10}, Clock: time.Now,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.upstream.Misbehave(status(503))
+	s.post(ask("auto", "hi"))
+	var tried []string
+	for _, r := range s.upstream.Requests() {
+		tried = append(tried, gjson.GetBytes(r.Body, "model").String())
+	}
+	if got := strings.Join(tried, " "); got != "m0 m1 m2 m3" {
+		t.Errorf("tried %s, want m0 m1 m2 m3", got)
+	}
+}
