@@ -1,8 +1,8 @@
 package memory
 
 import (
-	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -19,18 +19,7 @@ func fill(tb testing.TB, s *Store, scope Scope, n int) {
 	for i := range 8 {
 		items = append(items, NewItem{Type: Preference, Content: fmt.Sprintf("Prefers answers of kind %d", i)})
 	}
-	err := s.write(tb.Context(), func(ctx context.Context, tx *txn) error {
-		for _, item := range items {
-			if _, _, err := put(ctx, tx, scope, s.draft(item)); err != nil {
-				return err
-			}
-		}
-
-		return nil
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	addAll(tb, s, scope, items...)
 }
 
 // BenchmarkRecall measures a recall from the index: in the made-up memories a
@@ -90,30 +79,66 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkLearn measures an exchange from the queue to the file.
+// What people write: a question that teaches nothing, a statement, and text
+// with and without secrets.
+const (
+	questionText  = "How can I make a goroutine stop when its context ends, and what does the standard library do there?"
+	statementText = "Thanks. We decided to use two turbines for the harbour. Can you draft the order for me?"
+	secretText    = "API_KEY=a1b2c3d4e5f6, my password is hunter2, card 4111 1111 1111 1111, postgres://ann:pw@db/x; a token is no secret."
+	longSentence  = "In our service, which I like, a handler takes 20 requests from the queue, and the client keeps a token for each user now. "
+)
+
+// BenchmarkLearn measures exchanges from the queue, always full, to the file.
 func BenchmarkLearn(b *testing.B) {
-	s := openStore(b, nil)
-	scope := scopeOf(b, "ann")
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		e := Exchange{Scope: scope, UserText: fmt.Sprintf("Thanks. We decided to use turbine %d for the harbour. Can you draft it?", i)}
-		for !s.Learn(e) {
-			if err := s.Sync(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-		}
-		i++
+	texts := []struct{ name, text string }{
+		{"question", questionText + " %d"},
+		{"statement", "Thanks. We decided to use turbine %d for the harbour. Can you draft it?"},
+		{"long", strings.Repeat(longSentence, 16) + "%d"},
 	}
-	if err := s.Sync(b.Context()); err != nil {
-		b.Fatal(err)
+	for _, capture := range []Capture{CaptureTurns, CaptureFacts} {
+		for _, t := range texts {
+			b.Run(fmt.Sprintf("%s-%s", t.name, capture), func(b *testing.B) {
+				s := openStore(b, func(cfg *Config) { cfg.Capture = capture })
+				scope := scopeOf(b, "ann")
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					e := Exchange{Scope: scope, UserText: fmt.Sprintf(t.text, i), AssistantText: longSentence}
+					for !s.Learn(e) {
+						settle(b, s)
+					}
+					i++
+				}
+				settle(b, s)
+				b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "exchanges/s")
+			})
+		}
 	}
 }
 
 func BenchmarkExtract(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		extract("Thanks. We decided to use two turbines for the harbour. Can you draft the order for me?")
+	for _, t := range []struct{ name, text string }{
+		{"question", questionText}, {"statement", statementText}, {"long", strings.Repeat(longSentence, 16)},
+	} {
+		b.Run(t.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				extract(t.text)
+			}
+		})
+	}
+}
+
+func BenchmarkRedact(b *testing.B) {
+	for _, t := range []struct{ name, text string }{
+		{"question", questionText}, {"long", strings.Repeat(longSentence, 16)}, {"secrets", strings.Repeat(secretText, 4)},
+	} {
+		b.Run(t.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Redact(t.text)
+			}
+		})
 	}
 }
 

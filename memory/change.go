@@ -1,11 +1,5 @@
 package memory
 
-import (
-	"context"
-	"database/sql"
-	"errors"
-)
-
 // change is what a write does to what a scope can recall.
 type change struct {
 	scope Scope
@@ -25,41 +19,6 @@ const (
 	changeHits                     // the row has been stated that often
 	changeClear                    // the scope has no rows
 )
-
-// txn is a writing transaction that notes its changes.
-type txn struct {
-	*sql.Tx
-	changes []change
-}
-
-func (tx *txn) note(c change) { tx.changes = append(tx.changes, c) }
-
-// write runs f in a transaction, and once that is committed brings the index
-// up to it. Writes wait for their turn, so that both happen in the same order.
-func (s *Store) write(ctx context.Context, f func(context.Context, *txn) error) error {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-s.turn }()
-
-	inner, err := s.db.Writer.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	tx := &txn{Tx: inner}
-	if err = f(ctx, tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	if err = tx.Commit(); err != nil {
-		s.index.void(tx.changes)
-		return err
-	}
-	s.index.apply(tx.changes)
-
-	return nil
-}
 
 // apply brings the tables up to changes that have been committed.
 func (x *index) apply(changes []change) {

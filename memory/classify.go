@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"math/bits"
 	"regexp"
 )
 
@@ -10,6 +11,9 @@ var remember = []*regexp.Regexp{
 	compile(wish + ` ((?i:my|our|i|i'm|we) .+)`),
 	compile(`^(?i:(?:note to self|note|important|napomena) ?: ?|(?:for the record|fyi)[:,] )(.+)`),
 }
+
+// wishWords are those of remember and mark as [rule] has them.
+const wishWords = "remember mind forget zapamti zapamtite note important napomena record fyi know"
 
 const wish = `^(?i:(?:please|also|and|ok|okay),? )*(?i:remember|keep in mind|don't forget|do not forget|never forget|zapamti(?:te)?)`
 
@@ -22,20 +26,31 @@ var mark = compile(`(?i)\b(?:i |we )?(?:want|need|would like) you to (?:remember
 var doubt = compile(`(?i)\b(?:if|whether|unless|should|could|would|might|may|maybe|perhaps|suppose|imagine|assuming|wish|before|until|when|once|` +
 	`why|how|not sure|not certain|pretend|hypothetically|example)\b`)
 
-// quoted is what somebody else said.
-var quoted = compile(`"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»`)
+// quoted is what somebody else said; each begins with one of quotes.
+var (
+	quoted = compile(`"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»`)
+	quotes = []string{`"`, "“", "„", "«"}
+)
 
 // classify returns what a sentence states, or a draft without a type.
 func classify(sentence string) draft {
-	if len(sentence) > maxContextual || question(sentence) {
+	if len(sentence) > maxContextual {
 		return draft{}
 	}
+	set := triggered(sentence)
+	if set == 0 || question(sentence) {
+		return draft{}
+	}
+	if set>>len(rules) == 0 {
+		return stated(sentence, set)
+	}
+
 	for _, pattern := range remember {
 		m := pattern.FindStringSubmatch(sentence)
 		if m == nil {
 			continue
 		}
-		if d := statement(m[1]); d.typ != "" {
+		if d := stated(m[1], set); d.typ != "" {
 			return d
 		}
 		if len(tokens(m[1])) == 0 {
@@ -44,7 +59,7 @@ func classify(sentence string) draft {
 
 		return draft{typ: Fact, content: cut(m[1])}
 	}
-	if d := statement(sentence); d.typ != "" {
+	if d := stated(sentence, set); d.typ != "" {
 		return d
 	}
 	if mark.MatchString(sentence) {
@@ -54,11 +69,17 @@ func classify(sentence string) draft {
 	return draft{}
 }
 
-// statement returns what the first rule that fits makes of a sentence.
-func statement(sentence string) draft {
-	bare := quoted.ReplaceAllString(sentence, `""`)
-	for _, r := range rules {
-		m := r.pattern.FindStringSubmatchIndex(bare)
+// stated returns what the first of a set of rules that fits makes of a
+// sentence.
+func stated(sentence string, set uint64) draft {
+	bare := sentence
+	if containsAny(sentence, quotes) {
+		bare = quoted.ReplaceAllString(sentence, `""`)
+	}
+	s := &statement{text: bare}
+	for ; set<<(64-len(rules)) != 0; set &= set - 1 {
+		r := &rules[bits.TrailingZeros64(set)]
+		m := r.find(s)
 		if m == nil || !r.typ.personal() && doubt.MatchString(bare[:m[0]]) {
 			continue
 		}

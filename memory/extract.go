@@ -24,9 +24,12 @@ const maxContextual = 2000
 // extract returns what can be learned from a person's message, in its order:
 // nothing, mostly. Text must be clean (see cleanText).
 func extract(text string) []draft {
+	if triggered(text) == 0 {
+		return nil
+	}
 	var list []string
 	var drafts []draft
-	for _, s := range sentences(strings.NewReplacer("’", "'", "‘", "'").Replace(text)) {
+	for _, s := range sentences(straight(text)) {
 		parts, found := classifyParts(s)
 		list, drafts = append(list, parts...), append(drafts, found...)
 	}
@@ -46,9 +49,18 @@ func extract(text string) []draft {
 	return out
 }
 
+// straight makes apostrophes straight.
+func straight(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "’", "'"), "‘", "'")
+}
+
 // classifyParts classifies a sentence, clause by clause where one of several
 // says something about the person: that has to stand alone.
 func classifyParts(sentence string) ([]string, []draft) {
+	whole := []string{sentence}
+	if marked(sentence) {
+		return whole, make([]draft, 1)
+	}
 	parts := clauses(sentence)
 	found := make([]draft, len(parts))
 	personal := false
@@ -57,7 +69,7 @@ func classifyParts(sentence string) ([]string, []draft) {
 		personal = personal || found[i].typ.personal()
 	}
 	if len(parts) > 1 && (!personal || question(sentence)) {
-		return []string{sentence}, []draft{classify(sentence)}
+		return whole, []draft{classify(sentence)}
 	}
 
 	return parts, found
@@ -131,6 +143,7 @@ var asks = regexp.MustCompile(`(?i)^(?:(?:so|and|but|ok|okay|well|hey|hi)[, ]+)*
 	`(?:do|does|did|is|are|was|were|can|could|should|would|shall|am|have|has|had|may|will) (?:i|you|we|they|he|she|it|there|the|this|that|these|my|our|your|any\w*)\b)`)
 
 // question reports whether a sentence asks.
-func question(s string) bool {
-	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || asks.MatchString(s)
-}
+func question(s string) bool { return marked(s) || asks.MatchString(s) }
+
+// marked reports whether a sentence has a question's mark.
+func marked(s string) bool { return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") }

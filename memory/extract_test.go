@@ -22,62 +22,63 @@ func brief(text string) []string {
 	return out
 }
 
+var extractTests = []struct {
+	name, text string
+	want       []string
+}{
+	{"remember that", "Remember that our standup is at 9:30.", []string{"fact: our standup is at 9:30."}},
+	{"please remember, colon", "please remember: the VPN is for staff only", []string{"fact: the VPN is for staff only"}},
+	{"remember a preference", "Remember that I hate mornings", []string{"preference mornings/liking=dislikes: I hate mornings"}},
+	{"note", "Note: the audit is in April.", []string{"fact: the audit is in April."}},
+	{"wish inside", "I want you to remember that the code name is Bluebird.", []string{"fact: I want you to remember that the code name is Bluebird."}},
+	{"decided", "We decided to reset staging every Friday.", []string{"decision: We decided to reset staging every Friday."}},
+	{"will use", "We'll use JWT for the mobile app.", []string{"decision: We'll use JWT for the mobile app."}},
+	{"curly apostrophe", "We’ll use JWT for the mobile app.", []string{"decision: We'll use JWT for the mobile app."}},
+	{"go with", "OK, let's go with Helsinki.", []string{"decision: OK, let's go with Helsinki."}},
+	{"going with", "We're going with Mistral for this.", []string{"decision: We're going with Mistral for this."}},
+	{"Serbian decision", "Odlučili smo da koristimo on-prem rešenje.", []string{"decision: Odlučili smo da koristimo on-prem rešenje."}},
+	{"prefer", "I prefer answers with the conclusion first.", []string{"preference: I prefer answers with the conclusion first."}},
+	{"like", "I really like green tea.", []string{"preference green tea/liking=likes: I really like green tea."}},
+	{"don't like", "I don't like green tea at all.", []string{"preference green tea/liking=dislikes: I don't like green tea at all."}},
+	{"two likings", "I like tea but I hate coffee.", []string{
+		"preference tea/liking=likes: I like tea", "preference coffee/liking=dislikes: I hate coffee.",
+	}},
+	{"favourite", "My favourite color is blue.", []string{"preference color/favourite=blue: My favourite color is blue."}},
+	{"language", "Please always answer in French.", []string{"preference answers/language=french: Please always answer in French."}},
+	{"never", "please never use emoji", []string{"preference: please never use emoji"}},
+	{"answers", "Keep your answers under five sentences.", []string{"preference: Keep your answers under five sentences."}},
+	{"from now on", "From now on, use metric units.", []string{"preference: From now on, use metric units."}},
+	{"name", "Hi, my name is Ann Lee.", []string{"identity user/name=ann lee: Hi, my name is Ann Lee."}},
+	{"call me", "From now on call me Sam.", []string{"identity user/name=sam: From now on call me Sam."}},
+	{"home", "I live in Novi Sad.", []string{"identity user/location=novi sad: I live in Novi Sad."}},
+	{"moved", "I've recently moved to Zurich", []string{"identity user/location=zurich: I've recently moved to Zurich"}},
+	{"work", "My name is Ann and I work at Acme as CFO.", []string{
+		"identity user/name=ann: My name is Ann", "identity user/employer=acme: I work at Acme as CFO.",
+	}},
+	{"profession", "I'm a backend engineer at Stripe.", []string{"identity user/occupation=backend engineer: I'm a backend engineer at Stripe."}},
+	{"goal", "Our goal is to launch in May.", []string{"goal: Our goal is to launch in May."}},
+	{"todo", "I need to send the report by Friday.", []string{"todo: I need to send the report by Friday."}},
+	{"deadline", "The deadline is 3 May.", []string{"todo: The deadline is 3 May."}},
+	{"fact", "Our API runs on Fly.io in Frankfurt.", []string{"fact: Our API runs on Fly.io in Frankfurt."}},
+	{"fact with one value", "Our budget is 40k.", []string{"fact budget/value=40k: Our budget is 40k."}},
+	{"under way", "We're preparing a proposal for Yettel.", []string{"fact: We're preparing a proposal for Yettel."}},
+	{
+		"neighbours explain a decision",
+		"Aktivan kontakt je Clipperton, partner Dr. Nikolas Westphal. We decided to sign the NDA. Trenutno čekamo odgovor. Can you draft it?",
+		[]string{"decision: Aktivan kontakt je Clipperton, partner Dr. Nikolas Westphal. We decided to sign the NDA. Trenutno čekamo odgovor."},
+	},
+	{
+		"a preference stands alone",
+		"The office is on the third floor. I prefer short answers. We decided on Go.",
+		[]string{"preference: I prefer short answers.", "decision: We decided on Go."},
+	},
+	{"code is not speech", "Look:\n```\n# we decided to use tabs\n```\nThanks!", []string{}},
+	{"quoted lines are not the person's", "> we decided to use tabs\nWhat does he mean?", []string{}},
+	{"list items", "Notes:\n- We decided to use Go.\n- My name is Ann.", []string{"decision: Notes: We decided to use Go.", "identity user/name=ann: My name is Ann."}},
+}
+
 func TestExtract(t *testing.T) {
-	tests := []struct {
-		name, text string
-		want       []string
-	}{
-		{"remember that", "Remember that our standup is at 9:30.", []string{"fact: our standup is at 9:30."}},
-		{"please remember, colon", "please remember: the VPN is for staff only", []string{"fact: the VPN is for staff only"}},
-		{"remember a preference", "Remember that I hate mornings", []string{"preference mornings/liking=dislikes: I hate mornings"}},
-		{"note", "Note: the audit is in April.", []string{"fact: the audit is in April."}},
-		{"wish inside", "I want you to remember that the code name is Bluebird.", []string{"fact: I want you to remember that the code name is Bluebird."}},
-		{"decided", "We decided to reset staging every Friday.", []string{"decision: We decided to reset staging every Friday."}},
-		{"will use", "We'll use JWT for the mobile app.", []string{"decision: We'll use JWT for the mobile app."}},
-		{"curly apostrophe", "We’ll use JWT for the mobile app.", []string{"decision: We'll use JWT for the mobile app."}},
-		{"go with", "OK, let's go with Helsinki.", []string{"decision: OK, let's go with Helsinki."}},
-		{"going with", "We're going with Mistral for this.", []string{"decision: We're going with Mistral for this."}},
-		{"Serbian decision", "Odlučili smo da koristimo on-prem rešenje.", []string{"decision: Odlučili smo da koristimo on-prem rešenje."}},
-		{"prefer", "I prefer answers with the conclusion first.", []string{"preference: I prefer answers with the conclusion first."}},
-		{"like", "I really like green tea.", []string{"preference green tea/liking=likes: I really like green tea."}},
-		{"don't like", "I don't like green tea at all.", []string{"preference green tea/liking=dislikes: I don't like green tea at all."}},
-		{"two likings", "I like tea but I hate coffee.", []string{
-			"preference tea/liking=likes: I like tea", "preference coffee/liking=dislikes: I hate coffee.",
-		}},
-		{"favourite", "My favourite color is blue.", []string{"preference color/favourite=blue: My favourite color is blue."}},
-		{"language", "Please always answer in French.", []string{"preference answers/language=french: Please always answer in French."}},
-		{"never", "please never use emoji", []string{"preference: please never use emoji"}},
-		{"answers", "Keep your answers under five sentences.", []string{"preference: Keep your answers under five sentences."}},
-		{"from now on", "From now on, use metric units.", []string{"preference: From now on, use metric units."}},
-		{"name", "Hi, my name is Ann Lee.", []string{"identity user/name=ann lee: Hi, my name is Ann Lee."}},
-		{"call me", "From now on call me Sam.", []string{"identity user/name=sam: From now on call me Sam."}},
-		{"home", "I live in Novi Sad.", []string{"identity user/location=novi sad: I live in Novi Sad."}},
-		{"moved", "I've recently moved to Zurich", []string{"identity user/location=zurich: I've recently moved to Zurich"}},
-		{"work", "My name is Ann and I work at Acme as CFO.", []string{
-			"identity user/name=ann: My name is Ann", "identity user/employer=acme: I work at Acme as CFO.",
-		}},
-		{"profession", "I'm a backend engineer at Stripe.", []string{"identity user/occupation=backend engineer: I'm a backend engineer at Stripe."}},
-		{"goal", "Our goal is to launch in May.", []string{"goal: Our goal is to launch in May."}},
-		{"todo", "I need to send the report by Friday.", []string{"todo: I need to send the report by Friday."}},
-		{"deadline", "The deadline is 3 May.", []string{"todo: The deadline is 3 May."}},
-		{"fact", "Our API runs on Fly.io in Frankfurt.", []string{"fact: Our API runs on Fly.io in Frankfurt."}},
-		{"fact with one value", "Our budget is 40k.", []string{"fact budget/value=40k: Our budget is 40k."}},
-		{"under way", "We're preparing a proposal for Yettel.", []string{"fact: We're preparing a proposal for Yettel."}},
-		{
-			"neighbours explain a decision",
-			"Aktivan kontakt je Clipperton, partner Dr. Nikolas Westphal. We decided to sign the NDA. Trenutno čekamo odgovor. Can you draft it?",
-			[]string{"decision: Aktivan kontakt je Clipperton, partner Dr. Nikolas Westphal. We decided to sign the NDA. Trenutno čekamo odgovor."},
-		},
-		{
-			"a preference stands alone",
-			"The office is on the third floor. I prefer short answers. We decided on Go.",
-			[]string{"preference: I prefer short answers.", "decision: We decided on Go."},
-		},
-		{"code is not speech", "Look:\n```\n# we decided to use tabs\n```\nThanks!", []string{}},
-		{"quoted lines are not the person's", "> we decided to use tabs\nWhat does he mean?", []string{}},
-		{"list items", "Notes:\n- We decided to use Go.\n- My name is Ann.", []string{"decision: Notes: We decided to use Go.", "identity user/name=ann: My name is Ann."}},
-	}
-	for _, test := range tests {
+	for _, test := range extractTests {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, brief(test.text)); diff != "" {
 				t.Errorf("extract(%q) (-want +got):\n%s", test.text, diff)
@@ -161,6 +162,96 @@ func TestStripInjected(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			if got := stripInjected(test.text); got != test.want {
 				t.Errorf("stripInjected(%q) = %q, want %q", test.text, got, test.want)
+			}
+		})
+	}
+}
+
+// TestTriggers says each rule's own words to it: a sentence that a rule's
+// pattern matches always holds one of the words that let the rule look.
+func TestTriggers(t *testing.T) {
+	for i, r := range rules {
+		for word := range strings.FieldsSeq(r.words) {
+			if len(word) >= maxTrigger || triggered("x "+strings.ToUpper(word)+"-")>>i&1 == 0 {
+				t.Errorf("%q doesn't trigger rule %d", word, i)
+			}
+		}
+	}
+	for _, text := range []string{"", "Hello!", "abcdefghijklmnopqrstuvwxyz", "gödel", "décided"} {
+		if set := triggered(text); set != 0 {
+			t.Errorf("triggered(%q) = %b, want none", text, set)
+		}
+	}
+}
+
+// FuzzTriggers holds the shortcut against the patterns it stands before.
+func FuzzTriggers(f *testing.F) {
+	f.Add("We decided to use Go. I'm a vegan; živim u Nišu, to-do: x")
+	for _, test := range extractTests {
+		f.Add(test.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.NewReplacer("\u017f", "s", "\u212a", "k").Replace(text) // Which patterns take for s and k.
+		set := triggered(text)
+		for i, r := range rules {
+			if m := r.find(&statement{text: text}); m != nil && set>>i&1 == 0 {
+				t.Errorf("rule %d matches %q, which holds none of %q", i, text[m[0]:m[1]], r.words)
+			}
+		}
+		wish := mark.MatchString(text)
+		for _, pattern := range remember {
+			wish = wish || pattern.MatchString(text)
+		}
+		if wish && set>>len(rules) == 0 {
+			t.Errorf("%q holds a wish and no trigger", text)
+		}
+	})
+}
+
+func TestOpenings(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string // what follows each
+	}{
+		{"start", "I like tea", []string{"I like tea"}},
+		{"punctuation", "So: tea, (I like it)", []string{"So: tea, (I like it)", "tea, (I like it)", "I like it)"}},
+		{"dashes", "tea - I like it – we – x-ray", []string{"tea - I like it – we – x-ray", "I like it – we – x-ray", "we – x-ray", "x-ray"}},
+		{"words", "Well I said OK, and we", []string{"Well I said OK, and we", "I said OK, and we", "and we", "and we", "we"}},
+		{"from now on", "tea From now on, I", []string{"tea From now on, I", "I", "I"}},
+		{"inside a word", "stand by, andy is x_and me", []string{"stand by, andy is x_and me", "andy is x_and me"}},
+		{"at the end", "tea and", []string{"tea and"}},
+		{"no letter", "tea, 7, (7, and 7", []string{"tea, 7, (7, and 7", "and 7"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got []string
+			for _, o := range (&statement{text: test.text}).openings() {
+				got = append(got, test.text[o.at:])
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("openings(%q) (-want +got):\n%s", test.text, diff)
+			}
+		})
+	}
+}
+
+func TestClauses(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"one", "I like tea and cake", []string{"I like tea and cake"}},
+		{"two", "I like tea, and I hate cake", []string{"I like tea", "I hate cake"}},
+		{"three", "My name is Ann AND I work but please wait", []string{"My name is Ann", "I work", "please wait"}},
+		{"at the start", ", and I wait", []string{"I wait"}},
+		{"shared words", "tea and I and we wait", []string{"tea", "I and we wait"}},
+		{"call me", "I am Ann and call me Sam", []string{"I am Ann", "call me Sam"}},
+		{"nothing", "", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, clauses(test.text)); diff != "" {
+				t.Errorf("clauses(%q) (-want +got):\n%s", test.text, diff)
 			}
 		})
 	}

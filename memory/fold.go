@@ -80,6 +80,9 @@ func invisible(r rune) bool {
 // cleanText returns what a person would see of text: valid UTF-8, composed
 // (NFC), without invisible or control characters except line ends and tabs.
 func cleanText(text string) string {
+	if isPlain(text) {
+		return text
+	}
 	if !isASCII(text) {
 		text = norm.NFC.String(toText(text))
 	}
@@ -104,6 +107,17 @@ func toText(s string) string {
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+
+	return true
+}
+
+// isPlain reports whether s holds printable ASCII, line ends and tabs alone.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= 0x7F || c < ' ' && c != '\n' && c != '\t' {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,9 +136,11 @@ func TestIndexIsBounded(t *testing.T) {
 	for i := range 60 {
 		scope := scopeOf(t, fmt.Sprint("user", i))
 		for j := range 2 {
+			var items []NewItem
 			for k := range 3 {
-				add(t, s, scope, NewItem{Content: fmt.Sprintf("kiosk %d%d of user %d", j, k, i)})
+				items = append(items, NewItem{Content: fmt.Sprintf("kiosk %d%d of user %d", j, k, i)})
 			}
+			addAll(t, s, scope, items...)
 			got := recall(t, s, scope, "kiosk").Items // In the index the second time, or not.
 			if len(got) != 3*(j+1) {
 				t.Fatalf("user %d: %d memories, want %d", i, len(got), 3*(j+1))
@@ -157,8 +160,12 @@ func TestIndexIsBounded(t *testing.T) {
 
 	large := scopeOf(t, "large")
 	warm(t, s, large)
+	var items []NewItem
 	for i := range 200 {
-		add(t, s, large, NewItem{Content: fmt.Sprintf("kiosk %d with the turbine and the drummer", i)})
+		items = append(items, NewItem{Content: fmt.Sprintf("kiosk %d with the turbine and the drummer", i)})
+	}
+	for part := range slices.Chunk(items, 20) {
+		addAll(t, s, large, part...)
 	}
 	if got := recall(t, s, large, "kiosk 123").Items; len(got) == 0 || got[0].Content != "kiosk 123 with the turbine and the drummer" {
 		t.Errorf("the large scope recalls %v", contents(got))
@@ -208,7 +215,7 @@ func TestStrictUnderRace(t *testing.T) {
 	for i := range 12 {
 		scope := scopeOf(t, []string{"", "ann", "bob"}[i%3])
 		group.Go(func() {
-			for j := range 12 {
+			for j := range 8 {
 				word := fmt.Sprintf("kiosk%dx%d", i, j)
 				has := func() bool {
 					got, err := s.Recall(t.Context(), scope, Query{Text: word})

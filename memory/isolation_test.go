@@ -34,7 +34,7 @@ func TestIsolation(t *testing.T) {
 	type made struct{ id, content string }
 	var all []made
 	seen := 0
-	for step := range 600 {
+	for step := range 400 {
 		scope := scopes[random.IntN(len(scopes))]
 		text := fmt.Sprintf("locker %d of %s", random.IntN(20), label(scope))
 		var items []Item

@@ -18,6 +18,10 @@ const (
 	// add waits a few milliseconds at most.
 	maxBatch = 128
 
+	// maxWait is how long an exchange waits for others to share its
+	// transaction: what a crash may cost is at most this and the write.
+	maxWait = 50 * time.Millisecond
+
 	// purgeEvery is how often turns past their TTL are looked for.
 	purgeEvery = time.Hour
 )
@@ -43,7 +47,8 @@ type job struct {
 
 // Learn queues an exchange and returns at once. False says that it was
 // dropped, because the queue is full or the store closed. Texts are cut to 32
-// KiB each.
+// KiB each. As long as the writer keeps up, what was taken is in the file, and
+// outlives the process, within 100 ms.
 func (s *Store) Learn(e Exchange) bool {
 	if s.cfg.Capture == CaptureOff {
 		return true
@@ -109,21 +114,13 @@ func (s *Store) send(ctx context.Context, j job) error {
 	}
 }
 
-// run is the writer: it takes what is queued, up to maxBatch, into one
-// transaction at a time, until the queue is closed and empty.
+// run is the writer: it takes what is queued, for maxWait or up to maxBatch,
+// into one transaction at a time, until the queue is closed and empty.
 func (s *Store) run() {
 	defer close(s.done)
 	purged := s.cfg.Clock()
 	for first := range s.queue {
-		jobs := []job{first}
-		for len(jobs) < maxBatch && len(s.queue) > 0 {
-			next, ok := <-s.queue
-			if !ok {
-				break
-			}
-			jobs = append(jobs, next)
-		}
-		s.process(jobs)
+		s.process(s.collect(first))
 
 		if now := s.cfg.Clock(); now.Sub(purged) >= purgeEvery {
 			purged = now
@@ -134,48 +131,70 @@ func (s *Store) run() {
 	}
 }
 
-// process writes the exchanges among jobs, then answers the marks. When the
-// whole doesn't go through, each is tried alone, so that a bad one takes no
-// other with it.
-func (s *Store) process(jobs []job) {
-	var batch []Exchange
-	for _, j := range jobs {
-		if j.mark == nil {
-			batch = append(batch, j.exchange)
+// batch is what goes into one transaction.
+type batch struct {
+	lessons []lesson
+	mark    chan struct{} // the last job's, or nil
+}
+
+// collect takes jobs from the queue, the first given, until there are enough,
+// time is up, or one is a mark: somebody waits for that.
+func (s *Store) collect(first job) batch {
+	var b batch
+	timer := time.NewTimer(maxWait)
+	defer timer.Stop()
+	for j, open := first, true; open; {
+		if j.mark != nil {
+			b.mark = j.mark
+			return b
+		}
+		if l, ok := s.read(j.exchange); ok {
+			b.lessons = append(b.lessons, l)
+		}
+		if len(b.lessons) == maxBatch {
+			return b
+		}
+		select {
+		case j, open = <-s.queue:
+		case <-timer.C:
+			return b
 		}
 	}
 
-	err := s.writeAll(batch)
-	if err != nil && len(batch) > 1 {
+	return b
+}
+
+// process writes a batch, then answers its mark. When the whole doesn't go
+// through, each lesson is tried alone, so that a bad one takes no other with it.
+func (s *Store) process(b batch) {
+	err := s.writeAll(b.lessons)
+	if err != nil && len(b.lessons) > 1 {
 		err = nil
-		for _, e := range batch {
-			err = errors.Join(err, s.writeAll([]Exchange{e}))
+		for i := range b.lessons {
+			err = errors.Join(err, s.writeAll(b.lessons[i:i+1]))
 		}
 	}
 	switch {
 	case err != nil:
 		s.broken.Store(&err)
 		s.cfg.Logger.Error("learning", "error", err)
-	case len(batch) > 0:
+	case len(b.lessons) > 0:
 		s.broken.Store(nil)
 	}
-
-	for _, j := range jobs {
-		if j.mark != nil {
-			close(j.mark)
-		}
+	if b.mark != nil {
+		close(b.mark)
 	}
 }
 
-// writeAll learns the batch in one transaction and reports what became of it.
-func (s *Store) writeAll(batch []Exchange) error {
-	if len(batch) == 0 {
+// writeAll learns the lessons in one transaction and reports what became of it.
+func (s *Store) writeAll(lessons []lesson) error {
+	if len(lessons) == 0 {
 		return nil
 	}
 	var done []learned
 	err := s.write(context.Background(), func(ctx context.Context, tx *txn) error {
-		for _, e := range batch {
-			got, err := s.writeOne(ctx, tx, e)
+		for i := range lessons {
+			got, err := lessons[i].write(ctx, tx)
 			if err != nil {
 				return err
 			}
@@ -185,11 +204,11 @@ func (s *Store) writeAll(batch []Exchange) error {
 		return nil
 	})
 	if err != nil {
-		if len(batch) == 1 {
+		if len(lessons) == 1 {
 			s.cfg.OnLearned("", "failed")
 		}
 
-		return fmt.Errorf("writing %d exchanges: %w", len(batch), err)
+		return fmt.Errorf("writing %d exchanges: %w", len(lessons), err)
 	}
 	for _, l := range done {
 		s.cfg.OnLearned(l.typ, l.outcome)
@@ -202,74 +221,4 @@ func (s *Store) writeAll(batch []Exchange) error {
 type learned struct {
 	typ     Type
 	outcome string
-}
-
-const (
-	insertExchange = `INSERT INTO exchanges (tenant, agent, user, session, channel, request_id, at, hash)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
-	insertTurn   = `INSERT INTO turns (exchange, role, text) VALUES (?, ?, ?)`
-	insertSource = `INSERT OR IGNORE INTO sources (memory, exchange) VALUES (?, ?)`
-)
-
-// writeOne stores the exchange's turns and memories. One that was forgotten
-// leaves nothing.
-func (s *Store) writeOne(ctx context.Context, tx *txn, e Exchange) ([]learned, error) {
-	if e.Scope.check() != nil {
-		return nil, nil
-	}
-	text := cleanText(stripInjected(e.UserText))
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	hash := e.Scope.hash("exchange", text)
-	if gone, err := forgotten(ctx, tx, hash); err != nil || gone {
-		return nil, err
-	}
-
-	exchange, err := s.writeTurns(ctx, tx, e, text, hash)
-	if err != nil {
-		return nil, err
-	}
-
-	var done []learned
-	for _, d := range extract(text) {
-		d.at, d.source = e.At, SourceUser
-		out, n, err := put(ctx, tx, e.Scope, d)
-		if err != nil {
-			return nil, err
-		}
-		done = append(done, learned{d.typ, out.Outcome})
-		if n != 0 && exchange != 0 {
-			if _, err = tx.ExecContext(ctx, insertSource, n, exchange); err != nil {
-				return nil, err
-			}
-		}
-	}
-
-	return done, nil
-}
-
-// writeTurns stores what was said and returns the exchange's row, or 0 when
-// turns aren't captured.
-func (s *Store) writeTurns(ctx context.Context, tx *txn, e Exchange, text string, hash []byte) (int64, error) {
-	if s.cfg.Capture != CaptureTurns {
-		return 0, nil
-	}
-	res, err := tx.ExecContext(ctx, insertExchange, e.Scope.tenant, e.Scope.agent, e.Scope.user,
-		toText(e.Session), toText(e.Channel), toText(e.RequestID), e.At.UnixMilli(), hash)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.LastInsertId()
-	if err != nil {
-		return 0, err
-	}
-	if _, err = tx.ExecContext(ctx, insertTurn, n, "user", Redact(text)); err != nil {
-		return 0, err
-	}
-	if answer := cleanText(stripInjected(e.AssistantText)); answer != "" {
-		_, err = tx.ExecContext(ctx, insertTurn, n, "assistant", Redact(answer))
-	}
-
-	return n, err
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -36,7 +37,14 @@ func openStore(tb testing.TB, change func(*Config)) *Store {
 
 func scopeOf(tb testing.TB, user string) Scope {
 	tb.Helper()
-	scope, err := NewScope("acme", "bot", user)
+	return scopeIn(tb, "bot", user)
+}
+
+// scopeIn is a scope of an agent: a case of a table has one to itself, in a
+// store that the cases share.
+func scopeIn(tb testing.TB, agent, user string) Scope {
+	tb.Helper()
+	scope, err := NewScope("acme", agent, user)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -70,6 +78,23 @@ func add(tb testing.TB, s *Store, scope Scope, item NewItem) Outcome {
 	}
 
 	return out
+}
+
+// addAll adds items in one transaction.
+func addAll(tb testing.TB, s *Store, scope Scope, items ...NewItem) {
+	tb.Helper()
+	err := s.write(tb.Context(), func(ctx context.Context, tx *txn) error {
+		for _, item := range items {
+			if _, _, err := put(ctx, tx, scope, s.draft(item)); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
 
 func recall(tb testing.TB, s *Store, scope Scope, text string) Recalled {

@@ -102,7 +102,7 @@ func (s Scope) historyKey() string { return "h" + s.key() }
 // script, spacing and final punctuation make no difference to it; every other
 // character, a negation or a sign, does.
 func (s Scope) hash(kind, text string) []byte {
-	text = strings.TrimRight(strings.Join(strings.Fields(fold(text)), " "), ".!… ")
+	text = strings.TrimRight(oneLine(fold(text)), ".!… ")
 	sum := sha256.Sum256([]byte(s.key() + "\x00" + kind + "\x00" + text))
 
 	return sum[:]

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	selectTombstone = `SELECT EXISTS (SELECT 1 FROM tombstones WHERE hash = ?)`
 	deleteTombstone = `DELETE FROM tombstones WHERE hash = ?`
 	selectSame      = `SELECT n, id, status FROM memories WHERE hash = ? AND valid_to IS NULL`
 	updateHits      = `UPDATE memories SET hits = hits + 1, stated_at = max(stated_at, ?) WHERE n = ? RETURNING hits`
@@ -20,13 +19,6 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertText = `INSERT INTO memories_fts (rowid, scope, text) VALUES (?, ?, ?)`
 )
-
-// forgotten reports whether hash has a tombstone.
-func forgotten(ctx context.Context, tx *txn, hash []byte) (gone bool, err error) {
-	err = tx.QueryRowContext(ctx, selectTombstone, hash).Scan(&gone)
-
-	return gone, err
-}
 
 // newRow is what a draft is written with.
 type newRow struct {
@@ -55,7 +47,7 @@ func put(ctx context.Context, tx *txn, scope Scope, d draft) (Outcome, int64, er
 	}
 
 	r := newRow{scope: scope, draft: d, hash: scope.hash("memory", d.content), status: StatusActive}
-	if gone, err := forgotten(ctx, tx, r.hash); err != nil {
+	if gone, err := tx.forgotten(ctx, r.hash); err != nil {
 		return Outcome{}, 0, err
 	} else if gone {
 		return Outcome{Outcome: Skipped, Reason: "was forgotten"}, 0, nil
@@ -126,9 +118,9 @@ func (r newRow) store(ctx context.Context, tx *txn, outcome, reason string) (Out
 		search = scope.key()
 		tx.note(change{scope: scope, kind: changePut, row: n, item: r.item(key.String()), words: words})
 	}
-	_, err = tx.ExecContext(ctx, insertText, n, search, strings.Join(words, " "))
+	tx.texts = append(tx.texts, statementArgs{insertText, []any{n, search, strings.Join(words, " ")}})
 
-	return Outcome{ID: key.String(), Outcome: outcome, Reason: reason}, n, err
+	return Outcome{ID: key.String(), Outcome: outcome, Reason: reason}, n, nil
 }
 
 // item is the row as it will be read.

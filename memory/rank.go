@@ -131,6 +131,7 @@ func (g gate) coverage(shared uint64) float64 {
 // explain says which words of the query are shared.
 func explain(words []string, shared uint64) string {
 	var b strings.Builder
+	b.Grow(64) // Enough for most.
 	b.WriteString("shares ")
 	for first := true; shared != 0; shared &= shared - 1 {
 		if !first {

@@ -90,10 +90,10 @@ func TestLearnThenRecall(t *testing.T) {
 			want:  []string{},
 		},
 	}
+	s := openStore(t, nil)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := openStore(t, nil)
-			scope := scopeOf(t, "ann")
+			scope := scopeIn(t, test.name, "ann")
 			say(t, s, scope, test.said...)
 			got := recallBoth(t, s, scope, test.query)
 			if test.pinned == nil {
@@ -128,10 +128,10 @@ func TestRecallAcrossScripts(t *testing.T) {
 		{"full width", "The code name is ＢＬＵＥ", "blue"},
 		{"invisible characters", "The code name is blue\u200bbird", "bluebird"},
 	}
+	s := openStore(t, nil)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := openStore(t, nil)
-			scope := scopeOf(t, "")
+			scope := scopeIn(t, test.name, "")
 			add(t, s, scope, NewItem{Content: test.content})
 			if got := recallBoth(t, s, scope, test.query).Items; len(got) != 1 {
 				t.Errorf("Recall(%q) found %d of %q, want it", test.query, len(got), test.content)
@@ -209,10 +209,11 @@ func TestRecallLimitFloorAndProfile(t *testing.T) {
 func TestCommonWordsProveNothing(t *testing.T) {
 	s := openStore(t, nil)
 	scope := scopeOf(t, "ann")
+	items := []NewItem{{Content: "The team report on the glacier"}}
 	for i := range 60 {
-		add(t, s, scope, NewItem{Content: "The team report " + strings.Repeat("z", i+1)})
+		items = append(items, NewItem{Content: "The team report " + strings.Repeat("z", i+1)})
 	}
-	add(t, s, scope, NewItem{Content: "The team report on the glacier"})
+	addAll(t, s, scope, items...)
 	got := recallBoth(t, s, scope, "Which team report mentions the glacier?").Items
 	if diff := cmp.Diff([]string{"The team report on the glacier"}, contents(got)); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
@@ -235,9 +236,11 @@ func TestPinnedBudget(t *testing.T) {
 	s := openStore(t, nil)
 	scope := scopeOf(t, "ann")
 	long := strings.Repeat("at length ", 40)
+	var items []NewItem
 	for i := range 40 {
-		add(t, s, scope, NewItem{Type: Preference, Content: "Preference " + strings.Repeat("i", i) + " " + long})
+		items = append(items, NewItem{Type: Preference, Content: "Preference " + strings.Repeat("i", i) + " " + long})
 	}
+	addAll(t, s, scope, items...)
 	chars := 0
 	got := recallBoth(t, s, scope, "").Pinned
 	for _, item := range got {

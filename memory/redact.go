@@ -1,38 +1,60 @@
 package memory
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
-// secret finds one kind of secret. Group 1, where there is one, is the part to
-// hide; likely, where set, has the last word on it.
+// secret finds one kind of secret.
 type secret struct {
-	kind    string
-	pattern *regexp.Regexp
-	likely  func(string) bool
+	kind string
+
+	// starts are what such a secret, or the name before it, begins with. In
+	// the middle of a word none counts.
+	starts []string
+	named  bool // case makes no difference, and one may follow "_", as in DB_PASSWORD
+
+	// find returns the part to hide of a text that begins with a start, whose
+	// length it is given, or 0, 0. likely, where set, has the last word on it.
+	find   func(text string, start int) (from, to int)
+	likely func(string) bool
 }
 
 // secrets in order: what has a shape of its own first, so that the guesses
-// from a word before it ("password is …") see it hidden already.
+// from a name before it ("password is …") see it hidden already.
 var secrets = []secret{
-	{"private_key", regexp.MustCompile(
+	{"private_key", []string{"-----BEGIN"}, false, shape(
 		`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)`), nil},
-	{"jwt", regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?`), nil},
-	{"credentials", regexp.MustCompile(`://([^\s/:@"'<>\[\]]*:[^\s/@"'<>\[\]]+)@`), nil},
-	{"aws_key", regexp.MustCompile(`\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b`), nil},
-	{"api_key", regexp.MustCompile(`\b(?:sk|pk|rk)[-_][\w-]{6,}`), hasDigit},
-	{"api_key", regexp.MustCompile(
-		`\b(?:gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|pypi-[\w-]{20,})`), nil},
-	{"bearer", regexp.MustCompile(`(?i)\bbearer\s+([\w.~+/=-]{12,})`), hasDigit},
-	{"secret", regexp.MustCompile(`(?i)\b(?:\w*[_-])?(?:api[ _-]?key|access[ _-]?key|secret[ _-]?key|private[ _-]?key|` +
-		`secret[ _-]?access[ _-]?key|auth[ _-]?token|access[ _-]?token|refresh[ _-]?token|client[ _-]?secret|secret|token)` +
-		`["'` + "`" + `]?\s*(?:\bis\b|=|:)\s*["'` + "`" + `]?([\w.~+/=-]{8,})`), hasDigit},
-	{"password", regexp.MustCompile(`(?i)(?:\b|_)(?:password|passwd|passcode|passphrase|pwd|lozinka|šifra|passwort|contraseña)` +
-		`(?:["'` + "`" + `]?\s*[=:]\s*["'` + "`" + `]?|(?:\s+(?:for|of|to|on|za)\s+\S+(?:\s+\S+){0,2}?)?\s+(?:is|je|ist|es)\s+["'` + "`" + `]?)` +
-		`([^\s"'` + "`" + `,;]*[^\s"'` + "`" + `,;.!?)])`), likelyPassword},
-	{"card", regexp.MustCompile(`\b(?:[2-6]\d{3}(?:[ -]?\d){9,15})\b`), luhn},
+	{"jwt", []string{"eyJ"}, false, jwt, nil},
+	{"credentials", []string{"://"}, false, shape(`://([^\s/:@"'<>\[\]]*:[^\s/@"'<>\[\]]+)@`), nil},
+	{"aws_key", []string{"AKIA", "ASIA", "AROA", "AIDA"}, false, shape(`[A-Z]{4}[0-9A-Z]{16}\b`), nil},
+	{"api_key", []string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_"}, false, shape(`..[-_][\w-]{6,}`), hasDigit},
+	{"api_key", []string{"gh", "github_pat_", "glpat-", "xox", "AIza", "hf_", "npm_", "pypi-"}, false, shape(`(?:gh[opsur]_\w{20,}|` +
+		`github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|pypi-[\w-]{20,})`), nil},
+	{"bearer", []string{"bearer"}, true, shape(`(?i:bearer)\s+([\w.~+/=-]{12,})`), hasDigit},
+	{"secret", []string{"api", "access", "secret", "private", "auth", "refresh", "client", "token"}, true, namedSecret, hasDigit},
+	{"password", []string{
+		"password", "passwd", "passcode", "passphrase", "pwd", "lozinka", "šifra", "Šifra", "passwort", "contraseña",
+	}, true, namedPassword, likelyPassword},
+	{"card", []string{"2", "3", "4", "5", "6"}, false, card, luhn},
 }
+
+// start is one of a secret's starts.
+type start struct {
+	secret int // position in secrets
+	text   string
+}
+
+// startsBy lists all starts by their first byte.
+var startsBy = func() (table [256][]start) {
+	for i, s := range secrets {
+		for _, text := range s.starts {
+			table[text[0]] = append(table[text[0]], start{i, text})
+			if upper := strings.ToUpper(text); s.named {
+				table[upper[0]] = append(table[upper[0]], start{i, text})
+			}
+		}
+	}
+
+	return table
+}()
 
 // Redact replaces what looks like a password, key, token or card number in
 // text by "[redacted:kind]", where kind is password, secret, api_key, aws_key,
@@ -40,68 +62,89 @@ var secrets = []secret{
 // talk about secrets ("no API key in the build", "the password is required")
 // stays as it is.
 func Redact(text string) string {
-	for _, s := range secrets {
-		text = s.hide(text)
+	found := kindsIn(text)
+	if found == 0 {
+		return text
+	}
+	clean := text
+	for i := range secrets {
+		if found>>i&1 == 1 || clean != text { // Hiding one may bring another to light.
+			clean = hide(clean, i)
+		}
 	}
 
-	return text
+	return clean
+}
+
+// kindsIn returns which of secrets occur in text, as bits.
+func kindsIn(text string) (found uint) {
+	for want, i := uint(1)<<len(secrets)-1, 0; ; {
+		f, ok := find(text, i, want)
+		if !ok {
+			return found
+		}
+		found |= 1 << f.secret
+		want &^= 1 << f.secret
+		i = f.at
+	}
 }
 
 // hide replaces the secrets of one kind.
-func (s secret) hide(text string) string {
-	found := s.pattern.FindAllStringSubmatchIndex(text, -1)
-	if found == nil {
-		return text
-	}
-
+func hide(text string, secret int) string {
+	s := &secrets[secret]
 	var b strings.Builder
 	last := 0
-	for _, m := range found {
-		from, to := m[len(m)-2], m[len(m)-1] // The group, or the whole.
-		if hidden := strings.HasPrefix(text[from:to], "[redacted:"); hidden || s.likely != nil && !s.likely(text[from:to]) {
+	for i := 0; ; {
+		f, ok := find(text, i, 1<<secret)
+		if !ok {
+			break
+		}
+		i = f.to
+		if part := text[f.from:f.to]; strings.HasPrefix(part, "[redacted:") || s.likely != nil && !s.likely(part) {
 			continue
 		}
-		b.WriteString(text[last:from])
+		b.WriteString(text[last:f.from])
 		b.WriteString("[redacted:" + s.kind + "]")
-		last = to
+		last = f.to
+	}
+	if last == 0 {
+		return text
 	}
 	b.WriteString(text[last:])
 
 	return b.String()
 }
 
-func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+// finding is where a secret begins, and the part of it to hide.
+type finding struct{ secret, at, from, to int }
 
-// notPasswords are words that follow "password is" or "password:" without
-// being one.
-var notPasswords = wordSet(`a an the in on at by for from of to with not no never always only also still too very so too
-	required needed optional missing empty wrong incorrect invalid expired weak strong correct stored saved hashed salted
-	encrypted kept hidden visible shown masked reset changed set sent being case one ok okay fine good bad same different
-	what why how where when who which it this that these those my your our their his her protected and or but if unless
-	string text null nil none true false input field hash policy manager potrebna pogresna nije`, strings.ToLower)
-
-// likelyPassword leaves ordinary words and placeholders alone.
-func likelyPassword(s string) bool {
-	return len(s) > 1 && !notPasswords[strings.ToLower(s)] && !strings.ContainsAny(s[:1], "<${[*(…")
-}
-
-// luhn reports whether s, digits apart from spaces and hyphens, passes the
-// check that card numbers are made to pass (ISO/IEC 7812-1).
-func luhn(s string) bool {
-	sum, n := 0, 0
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] < '0' || s[i] > '9' {
+// find returns the first secret at or after i that is one of those wanted.
+func find(text string, i int, want uint) (finding, bool) {
+	for within := i > 0 && isAlnum(text[i-1]); i < len(text); i++ {
+		alnum := isAlnum(text[i])
+		if alnum && within {
 			continue
 		}
-		d := int(s[i] - '0')
-		if n%2 == 1 {
-			if d *= 2; d > 9 {
-				d -= 9
+		within = alnum
+		for _, st := range startsBy[text[i]] {
+			if want>>st.secret&1 == 0 || !st.begins(text, i) {
+				continue
+			}
+			if from, to := secrets[st.secret].find(text[i:], len(st.text)); to > 0 {
+				return finding{st.secret, i, i + from, i + to}, true
 			}
 		}
-		sum += d
-		n++
 	}
 
-	return n >= 13 && n <= 19 && sum%10 == 0
+	return finding{}, false
+}
+
+// begins reports whether the start stands at i, which is not inside a word
+// but maybe after "_".
+func (st *start) begins(text string, i int) bool {
+	if secrets[st.secret].named {
+		return hasPrefixFold(text[i:], st.text)
+	}
+
+	return strings.HasPrefix(text[i:], st.text) && !(i > 0 && text[i-1] == '_' && isAlnum(text[i]))
 }

@@ -217,7 +217,7 @@ func TestIndexEqualsStore(t *testing.T) {
 		}
 		var ids []string
 		found := 0
-		for step := range 400 {
+		for step := range 260 {
 			scope := scopes[random.IntN(3)]
 			at := noon.Add(-time.Duration(random.IntN(2000)) * time.Hour)
 			switch op := random.IntN(20); {

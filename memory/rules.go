@@ -13,64 +13,71 @@ import (
 //     like tea" and "my friend Jack doesn't like football" state nothing;
 //   - a doubtful sentence states nothing.
 
-// begin is where a clause of the speaker's own begins.
-const begin = `(?i:^|[,;:(–—]\s*|\s-\s+|\b(?:and|but|so|because|also|since|personally|honestly|actually|btw|well|ok|okay|hi|hello|hey|` +
-	`yes|yeah|no|please|from now on)[,!]?\s+)`
-
 const adverb = `(?:(?:really|just|absolutely|also|still|now|do|actually|generally|usually|always|strongly|much|currently|recently) )*`
 
 // name is one to four capitalised words.
 const name = `((?:the )?\p{Lu}[\p{L}\d&'.-]*(?: (?:of |de |and )?\p{Lu}[\p{L}\d&'.-]*){0,3})`
 
-// rule turns a sentence that matches into a draft. fill, where set, is given
-// the match's groups and may refuse by clearing the type.
+// rule turns a sentence that matches into a draft.
 type rule struct {
-	typ     Type
-	pattern *regexp.Regexp
-	fill    func(d *draft, groups []string)
+	typ Type
+
+	// words, of which each match holds one: parts of words that are all ASCII
+	// letters. Looking them up spares most sentences the pattern.
+	words string
+
+	find finder
+
+	// fill, where set, is given the match's groups and may refuse by clearing
+	// the type.
+	fill func(d *draft, groups []string)
 }
 
 // rules in order of trust; the first that matches wins.
 var rules = []rule{
 	// Identity.
-	{Identity, compile(begin + `(?i:my name is|my name's|ime mi je|zovem se) (\p{L}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+){0,2})`), slot("user", "name")},
-	{Identity, compile(begin + `(?i:(?:you can |just )?call me|i'm called|i am called) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)(?:[.,!]|$)`), slot("user", "name")},
-	{Identity, compile(begin + `(?i:i ` + adverb + `(?:live|reside)|i'm ` + adverb + `(?:based|living)|i am ` + adverb + `(?:based|living)) in ` + name), slot("user", "location")},
-	{Identity, compile(begin + `(?i:i(?:'ve| have)? ` + adverb + `(?:moved|relocated) to|živim u) ` + name), slot("user", "location")},
-	{Identity, compile(begin + `(?i:i(?:'m| am)? ` + adverb + `work(?:ing)? (?:at|for)|radim u|i ` + adverb + `joined) ` + name), slot("user", "employer")},
-	{Identity, compile(begin + `(?i:i ` + adverb + `work as|i'm working as|i am working as|radim kao) ((?i:an? |the )?[\p{L}][\p{L} -]{2,40})`), slot("user", "occupation")},
-	{Identity, compile(begin + `(?i:i'm|i am) (?i:an? )((?:[\p{L}-]+ ){0,3}(?i:engineer|developer|programmer|designer|doctor|nurse|teacher|` +
-		`student|lawyer|manager|scientist|analyst|founder|researcher|writer|consultant|architect|accountant))\b`), slot("user", "occupation")},
+	{Identity, "name ime zovem", clause(`(?i:my name is|my name's|ime mi je|zovem se) (\p{L}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+){0,2})`), slot("user", "name")},
+	{Identity, "call called", clause(`(?i:(?:you can |just )?call me|i'm called|i am called) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)(?:[.,!]|$)`), slot("user", "name")},
+	{Identity, "live reside based living", clause(`(?i:i ` + adverb + `(?:live|reside)|i'm ` + adverb + `(?:based|living)|i am ` + adverb + `(?:based|living)) in ` + name), slot("user", "location")},
+	{Identity, "moved relocated ivim", clause(`(?i:i(?:'ve| have)? ` + adverb + `(?:moved|relocated) to|živim u) ` + name), slot("user", "location")},
+	{Identity, "work working radim joined", clause(`(?i:i(?:'m| am)? ` + adverb + `work(?:ing)? (?:at|for)|radim u|i ` + adverb + `joined) ` + name), slot("user", "employer")},
+	{Identity, "work working radim", clause(`(?i:i ` + adverb + `work as|i'm working as|i am working as|radim kao) ((?i:an? |the )?[\p{L}][\p{L} -]{2,40})`), slot("user", "occupation")},
+	{Identity, professions, clause(`(?i:i'm|i am) (?i:an? )((?:[\p{L}-]+ ){0,3}(?i:` + strings.ReplaceAll(professions, " ", "|") + `))\b`), slot("user", "occupation")},
 
 	// Standing instructions and preferences.
-	{Preference, compile(begin + `(?i:please )?(?i:i (?:want|need|would like|expect) you to (?:always|never) \w+|(?:always|never|from now on|going forward|in (?:the )?future|za ubuduće),? ` +
+	{Preference, "always never now forward future ubudu", clause(`(?i:please )?(?i:i (?:want|need|would like|expect) you to (?:always|never) \w+|(?:always|never|from now on|going forward|in (?:the )?future|za ubuduće),? ` +
 		`(?:please )?(?:always |never )?(?:don't |do not )?` + actions + `)\b`), instruction},
-	{Preference, compile(`^(?i:(?:please )?(?:keep|make|write|format) (?:your |all |all your |the )?(?:answers|replies|responses)\b)`), instruction},
-	{Preference, compile(`^(?i:(?:please )?(?:don't|do not|never|stop|avoid|always) .{2,80}\b(?:in|with|from) (?:your|all|every|any) (?:answers?|replies|reply|responses?|messages?)\b)`), instruction},
-	{Preference, compile(`^(?i:(?:please )?` + actions + ` .{2,80}\b(?:from now on|going forward|in (?:the )?future)\.?$)`), instruction},
-	{Preference, compile(begin + `(?i:i ` + adverb + `(do not |don't |never |no longer )?` + adverb + `(like|love|enjoy|adore|hate|dislike|can't stand|cannot stand)) (.{2,})`), liking},
-	{Preference, compile(begin + `(?i:i ` + adverb + `(?:prefer|favou?r)|više volim) (?i:(?:it when |that )?)(.{3,})`), refuseVague},
-	{Preference, compile(begin + `(?i:my favou?rite (\p{L}[\p{L} ]{2,30}) is) `), slotOf("favourite")},
-	{Preference, compile(begin + `(?i:(?:i'm|i am) (?:an? )?(?:strict )?(?:vegetarian|vegan|allergic to .+))`), nil},
+	{Preference, "answers replies responses", anywhere(`^(?i:(?:please )?(?:keep|make|write|format) (?:your |all |all your |the )?(?:answers|replies|responses)\b)`), instruction},
+	{Preference, "answer answers reply replies response responses message messages", anywhere(`^(?i:(?:please )?(?:don't|do not|never|stop|avoid|always) .{2,80}\b(?:in|with|from) (?:your|all|every|any) (?:answers?|replies|reply|responses?|messages?)\b)`), instruction},
+	{Preference, "now forward future", anywhere(`^(?i:(?:please )?` + actions + ` .{2,80}\b(?:from now on|going forward|in (?:the )?future)\.?$)`), instruction},
+	{Preference, "like love enjoy adore hate dislike stand", clause(`(?i:i ` + adverb + `(do not |don't |never |no longer )?` + adverb + `(like|love|enjoy|adore|hate|dislike|can't stand|cannot stand)) (.{2,})`), liking},
+	{Preference, "prefer favor favour volim", clause(`(?i:i ` + adverb + `(?:prefer|favou?r)|više volim) (?i:(?:it when |that )?)(.{3,})`), refuseVague},
+	{Preference, "favorite favourite", clause(`(?i:my favou?rite (\p{L}[\p{L} ]{2,30}) is) `), slotOf("favourite")},
+	{Preference, "m am", clause(`(?i:(?:i'm|i am) (?:an? )?(?:strict )?(?:vegetarian|vegan|allergic to .+))`), nil},
 
 	// Decisions.
-	{Decision, compile(`(?i:\b(?:we|i)(?:'ve| have)?(?: finally| just| all| already| now| both)* (?:decided|agreed (?:on|to|that)|chose|chosen|settled on|opted (?:for|to))\b)`), nil},
-	{Decision, compile(`(?i:\b(?:we'll|we will|we shall) (?:use|go with|stick with|stick to|adopt|keep using|standardi[sz]e on)\b|\bi(?:'ll| will) go with\b|\blet's (?:go with|stick with|settle on)\b)`), nil},
-	{Decision, compile(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|^going with )`), nil},
-	{Decision, compile(`(?i:\b(?:we're|we are) (?:switching|migrating|moving) (?:from \S+ )?to\b|^(?:final )?decision ?:)`), nil},
-	{Decision, compile(`(?i:\b(?:odlučili smo|odlučio sam|odlučila sam|dogovorili smo|izabrali smo)\b)`), nil},
-	{Decision, compile(`(?i:\b(?:hard|strict|firm) (?:constraint|requirement|limit)\b|\btvrdo ograničenje\b)`), nil},
+	{Decision, "decided agreed chose chosen settled opted", anywhere(`(?i:\b(?:we|i)(?:'ve| have)?(?: finally| just| all| already| now| both)* (?:decided|agreed (?:on|to|that)|chose|chosen|settled on|opted (?:for|to))\b)`), nil},
+	{Decision, "ll will shall let", anywhere(`(?i:\b(?:we'll|we will|we shall) (?:use|go with|stick with|stick to|adopt|keep using|standardi[sz]e on)\b|\bi(?:'ll| will) go with\b|\blet's (?:go with|stick with|settle on)\b)`), nil},
+	{Decision, "going sticking proceeding moving", anywhere(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|^going with )`), nil},
+	{Decision, "switching migrating moving decision", anywhere(`(?i:\b(?:we're|we are) (?:switching|migrating|moving) (?:from \S+ )?to\b|^(?:final )?decision ?:)`), nil},
+	{Decision, "odlu dogovorili izabrali", anywhere(`(?i:\b(?:odlučili smo|odlučio sam|odlučila sam|dogovorili smo|izabrali smo)\b)`), nil},
+	{Decision, "hard strict firm tvrdo", anywhere(`(?i:\b(?:hard|strict|firm) (?:constraint|requirement|limit)\b|\btvrdo ograničenje\b)`), nil},
 
 	// Goals and to-dos.
-	{Goal, compile(begin + `(?i:(?:our|my) (?:main |primary |ultimate |overall |next |current )?(?:goal|aim|objective|target) (?:is|for .{2,40} is)\b|(?:naš )?cilj nam je\b|naš cilj je\b)`), nil},
-	{Todo, compile(begin + `(?i:(?:i|we) (?:still )?(?:need to|have to|must) .{2,120}\b(?:by|before|until) ` + dates + `)`), nil},
-	{Todo, compile(`(?i:\bdeadline (?:is|for .{2,60} is|:)|^(?:todo|to-do) ?:|\b(?:is|are) due (?:on |by |in )?` + dates + `|\brok je\b)`), nil},
+	{Goal, "goal aim objective target cilj", clause(`(?i:(?:our|my) (?:main |primary |ultimate |overall |next |current )?(?:goal|aim|objective|target) (?:is|for .{2,40} is)\b|(?:naš )?cilj nam je\b|naš cilj je\b)`), nil},
+	{Todo, "by before until", clause(`(?i:(?:i|we) (?:still )?(?:need to|have to|must) .{2,120}\b(?:by|before|until) ` + dates + `)`), nil},
+	{Todo, "todo do", anywhere(`^(?i:(?:todo|to-do) ?:)`), nil},
+	{Todo, "deadline due rok", anywhere(`(?i:\bdeadline (?:is|for .{2,60} is|:)|\b(?:is|are) due (?:on |by |in )?` + dates + `|\brok je\b)`), nil},
 
 	// Facts.
-	{Fact, compile(begin + `(?i:our (deadline|budget|launch date|release date|company|product name|domain|main database|cloud provider|default \w+) is) `), slotOf("value")},
-	{Fact, compile(begin + `(?i:our [\p{L}\d][\p{L}\d _-]{1,40}? (?:runs? on|uses?|lives? (?:in|on)|is (?:hosted|written|deployed) (?:in|on|with)|has|are|is) (.{3,}))`), refuseState},
-	{Fact, compile(`^(?i:(?:so |and |currently |right now |today )?,?(?:we're|we are) (?:preparing|drafting|building|developing|launching|working on) (.{6,}))`), refuseVague},
+	{Fact, "our", clause(`(?i:our (deadline|budget|launch date|release date|company|product name|domain|main database|cloud provider|default \w+) is) `), slotOf("value")},
+	{Fact, "our", clause(`(?i:our [\p{L}\d][\p{L}\d _-]{1,40}? (?:runs? on|uses?|lives? (?:in|on)|is (?:hosted|written|deployed) (?:in|on|with)|has|are|is) (.{3,}))`), refuseState},
+	{Fact, "preparing drafting building developing launching working", anywhere(`^(?i:(?:so |and |currently |right now |today )?,?(?:we're|we are) (?:preparing|drafting|building|developing|launching|working on) (.{6,}))`), refuseVague},
 }
+
+// professions are what people say that they are.
+const professions = `engineer developer programmer designer doctor nurse teacher student lawyer manager scientist analyst founder ` +
+	`researcher writer consultant architect accountant`
 
 // actions are verbs by which a standing instruction begins.
 const actions = `(?:answer|reply|respond|write|use|say|speak|talk|call|address|include|add|put|show|give|keep|start|end|begin|format|` +

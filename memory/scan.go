@@ -82,12 +82,15 @@ func Scan(text string) Verdict {
 	if len(text) > maxScan {
 		text = text[:maxScan]
 	}
-	folded := strings.Join(strings.Fields(fold(text)), " ")
+	folded := oneLine(fold(text))
 	if !strings.ContainsFunc(folded, unicode.IsGraphic) {
 		return Verdict{Reject, "holds no text"}
 	}
 	if reason := threatIn(folded); reason != "" {
 		return Verdict{Quarantine, reason}
+	}
+	if !holdsBlob(text) {
+		return Verdict{Action: Allow}
 	}
 	for _, blob := range base64Blob.FindAllString(text, 8) {
 		if reason := threatIn(decode(blob)); reason != "" {
@@ -115,7 +118,22 @@ func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
+// base64Blob is text in base64, too long for a word.
 var base64Blob = regexp.MustCompile(`[A-Za-z0-9+/_-]{24,}={0,2}`)
+
+// holdsBlob reports whether base64Blob matches somewhere in text.
+func holdsBlob(text string) bool {
+	run := 0
+	for i := range len(text) {
+		if c := text[i]; !isWord(c) && c != '+' && c != '/' && c != '-' {
+			run = 0
+		} else if run++; run == 24 {
+			return true
+		}
+	}
+
+	return false
+}
 
 // decode returns the folded text that a base64 blob holds, or nothing.
 func decode(blob string) string {
@@ -125,5 +143,5 @@ func decode(blob string) string {
 		return ""
 	}
 
-	return strings.Join(strings.Fields(fold(string(raw))), " ")
+	return oneLine(fold(string(raw)))
 }

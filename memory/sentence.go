@@ -61,7 +61,10 @@ func sentences(text string) []string {
 		if fenced || strings.HasPrefix(line, ">") {
 			continue
 		}
-		out = append(out, splitLine(bullet.ReplaceAllString(line, ""))...)
+		if line != "" && !isLetter(line[0]) {
+			line = bullet.ReplaceAllString(line, "")
+		}
+		out = append(out, splitLine(line)...)
 		if len(out) >= maxSentences {
 			return out[:maxSentences]
 		}
@@ -78,26 +81,24 @@ func splitLine(line string) []string {
 	var out []string
 	start := 0
 	for i, r := range line {
-		end := i + utf8.RuneLen(r)
-		if r == utf8.RuneError || !endsSentence(line, i, r) {
-			continue
+		if endsSentence(line, i, r) {
+			end := i + utf8.RuneLen(r)
+			out = appendTrimmed(out, line[start:end])
+			start = end
 		}
-		out = appendTrimmed(out, line[start:end])
-		start = end
 	}
 
 	return appendTrimmed(out, line[start:])
 }
 
+// endsSentence reports whether the character r at i does.
 func endsSentence(line string, i int, r rune) bool {
-	rest := line[i+utf8.RuneLen(r):]
 	switch r {
+	case '.', '!', '?', ';', '…':
+		rest := line[i+utf8.RuneLen(r):]
+		return (rest == "" || rest[0] == ' ') && (r != '.' || !abbreviated(line[:i]))
 	case '。', '！', '？':
 		return true
-	case '!', '?', '…', ';':
-		return rest == "" || rest[0] == ' '
-	case '.':
-		return (rest == "" || rest[0] == ' ') && !abbreviated(line[:i])
 	default:
 		return false
 	}
@@ -118,24 +119,8 @@ func abbreviated(text string) bool {
 	return abbreviations[strings.ToLower(word)]
 }
 
-// conjunction joins two statements of one person: "I like tea but I hate
-// coffee" is two things to know.
-var conjunction = regexp.MustCompile(`(?i)[,;]?\s+(?:and|but)\s+((?:i|i'm|i've|my|call me|please|we|we're|we've)\s)`)
-
-// clauses splits a sentence at such conjunctions, and drops them.
-func clauses(sentence string) []string {
-	var out []string
-	start := 0
-	for _, m := range conjunction.FindAllStringSubmatchIndex(sentence, -1) {
-		out = appendTrimmed(out, sentence[start:m[0]])
-		start = m[2]
-	}
-
-	return appendTrimmed(out, sentence[start:])
-}
-
 func appendTrimmed(out []string, s string) []string {
-	if s = strings.Join(strings.Fields(s), " "); s != "" {
+	if s = oneLine(s); s != "" {
 		out = append(out, s)
 	}
 
@@ -153,4 +138,19 @@ func cut(s string) string {
 	}
 
 	return strings.TrimSpace(s)
+}
+
+// oneLine puts a single space in place of all white space, and none at the
+// ends.
+func oneLine(text string) string {
+	text = strings.TrimSpace(text)
+	before := 'x'
+	for _, r := range text {
+		if r == ' ' && before == ' ' || r != ' ' && unicode.IsSpace(r) {
+			return strings.Join(strings.Fields(text), " ")
+		}
+		before = r
+	}
+
+	return text
 }

@@ -53,10 +53,8 @@ func putSlot(ctx context.Context, tx *txn, r newRow) (Outcome, int64, error) {
 		return Outcome{}, 0, err
 	}
 	tx.note(change{scope: r.scope, kind: changeRemove, row: old})
-	err = execAll(ctx, tx, []statementArgs{
-		{updateEnded, []any{at, out.ID, old}},
-		{updateText, []any{r.scope.historyKey(), old}},
-	})
+	tx.texts = append(tx.texts, statementArgs{updateText, []any{r.scope.historyKey(), old}})
+	_, err = tx.ExecContext(ctx, updateEnded, at, out.ID, old)
 
 	return out, n, err
 }

@@ -26,38 +26,45 @@ func TestLateStatements(t *testing.T) {
 		want []string // by arrival, the last first
 	}{
 		{
-			"older value", []said{{3, zurich}, {1, bern}},
+			"older value",
+			[]said{{3, zurich}, {1, bern}},
 			[]string{"active I live in Bern. hits=1 until 15:00:00", "active I live in Zurich. hits=1"},
 		},
 		{
-			"between two", []said{{1, bern}, {5, basel}, {3, zurich}},
+			"between two",
+			[]said{{1, bern}, {5, basel}, {3, zurich}},
 			[]string{"active I live in Zurich. hits=1 until 17:00:00", "active I live in Basel. hits=1", "active I live in Bern. hits=1 until 15:00:00"},
 		},
 		{
-			"before a history", []said{{3, bern}, {5, basel}, {1, zurich}},
+			"before a history",
+			[]said{{3, bern}, {5, basel}, {1, zurich}},
 			[]string{"active I live in Zurich. hits=1 until 15:00:00", "active I live in Basel. hits=1", "active I live in Bern. hits=1 until 17:00:00"},
 		},
 		{
-			"the history again", []said{{1, bern}, {5, basel}, {3, bern}},
+			"the history again",
+			[]said{{1, bern}, {5, basel}, {3, bern}},
 			[]string{"active I live in Basel. hits=1", "active I live in Bern. hits=2 until 17:00:00"},
 		},
 		{
-			"before the current value was stated again", []said{{1, bern}, {5, bern}, {3, zurich}},
+			"before the current value was stated again",
+			[]said{{1, bern}, {5, bern}, {3, zurich}},
 			[]string{"active I live in Zurich. hits=1 until 17:00:00", "active I live in Bern. hits=2"},
 		},
 		{
-			"older value, same words as now", []said{{3, bern}, {1, bern}, {2, zurich}},
+			"older value, same words as now",
+			[]said{{3, bern}, {1, bern}, {2, zurich}},
 			[]string{"active I live in Zurich. hits=1 until 15:00:00", "active I live in Bern. hits=2"},
 		},
 		{
-			"at the same time the later arrival counts", []said{{1, bern}, {1, zurich}},
+			"at the same time the later arrival counts",
+			[]said{{1, bern}, {1, zurich}},
 			[]string{"active I live in Zurich. hits=1", "active I live in Bern. hits=1 until 13:00:00"},
 		},
 	}
+	s := openStore(t, nil)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := openStore(t, nil)
-			scope := scopeOf(t, "ann")
+			scope := scopeIn(t, test.name, "ann")
 			for _, e := range test.said {
 				s.Learn(Exchange{Scope: scope, At: noon.Add(time.Duration(e.hour) * time.Hour), UserText: e.text})
 				settle(t, s)

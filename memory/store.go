@@ -72,7 +72,8 @@ type Store struct {
 	// third of what they cost.
 	pinnedStmt, matchesStmt *sql.Stmt
 
-	turn chan struct{} // holds one entry while a write is under way
+	turn     chan struct{}        // holds one entry while a write is under way
+	prepared map[string]*sql.Stmt // the statements of writes that are hot; fixed
 
 	queue chan job
 	done  chan struct{} // closed when the writer has returned
@@ -105,7 +106,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 
 	s := &Store{
-		cfg: cfg, db: db, turn: make(chan struct{}, 1),
+		cfg: cfg, db: db, turn: make(chan struct{}, 1), prepared: map[string]*sql.Stmt{},
 		queue: make(chan job, cfg.QueueSize), done: make(chan struct{}),
 	}
 	if err = s.prepare(ctx); err != nil {
@@ -125,6 +126,11 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	}
 	if s.matchesStmt, err = s.db.Reader.PrepareContext(ctx, selectMatches); err != nil {
 		return err
+	}
+	for _, query := range hot() {
+		if s.prepared[query], err = s.db.Writer.PrepareContext(ctx, query); err != nil {
+			return err
+		}
 	}
 	s.index, err = newIndex(s.db.Reader, s.cfg.Logger, s.cfg.IndexBytes)
 
@@ -183,7 +189,7 @@ func (s *Store) Count(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// QueueLen returns how many exchanges wait to be learned.
+// QueueLen returns how many exchanges wait for the writer to take them.
 func (s *Store) QueueLen() int { return len(s.queue) }
 
 // Check returns nil if the store can be read and its last write went through.
@@ -213,7 +219,11 @@ func (s *Store) Close() error {
 	<-s.done
 	s.index.close()
 
-	if err := errors.Join(s.pinnedStmt.Close(), s.matchesStmt.Close(), s.db.Close()); err != nil {
+	errs := []error{s.pinnedStmt.Close(), s.matchesStmt.Close()}
+	for _, st := range s.prepared {
+		errs = append(errs, st.Close())
+	}
+	if err := errors.Join(append(errs, s.db.Close())...); err != nil {
 		return fmt.Errorf("closing memory: %w", err)
 	}
 

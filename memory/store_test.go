@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -88,10 +89,10 @@ func TestLearnWhatBecomes(t *testing.T) {
 			[]string{"active We decided to use Go. hits=1"},
 		},
 	}
+	s := openStore(t, nil)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := openStore(t, nil)
-			scope := scopeOf(t, test.user)
+			scope := scopeIn(t, test.name, test.user)
 			say(t, s, scope, test.said...)
 			if diff := cmp.Diff(test.want, states(list(t, s, scope, Filter{}))); diff != "" {
 				t.Errorf("memories (-want +got):\n%s", diff)
@@ -415,13 +416,22 @@ func TestFullQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := 0
-	for range maxBatch + 3 {
-		if s.Learn(Exchange{Scope: scope, UserText: fmt.Sprintf("Remember that %d is taken.", taken)}) {
+	learn := func() bool {
+		ok := s.Learn(Exchange{Scope: scope, UserText: fmt.Sprintf("Remember that %d is taken.", taken)})
+		if ok {
 			taken++
 		}
+
+		return ok
 	}
-	if taken == maxBatch+3 || s.QueueLen() != 2 {
-		t.Errorf("took %d with the writer held, %d queued", taken, s.QueueLen())
+	learn()
+	for len(s.turn) == 0 { // Until the writer waits for the connection.
+		runtime.Gosched()
+	}
+	for learn() {
+	}
+	if taken != 3 || s.QueueLen() != 2 {
+		t.Errorf("took %d with the writer held, %d queued; want 3, 2", taken, s.QueueLen())
 	}
 	if err = tx.Rollback(); err != nil {
 		t.Fatal(err)
@@ -429,6 +439,54 @@ func TestFullQueue(t *testing.T) {
 	settle(t, s)
 	if n, err := s.Count(t.Context()); n != taken || err != nil || s.QueueLen() != 0 {
 		t.Errorf("%d of %d written, error %v, %d queued", n, taken, err, s.QueueLen())
+	}
+}
+
+// TestCollect looks at what goes into one transaction.
+func TestCollect(t *testing.T) {
+	s := &Store{cfg: withDefaults(Config{Capture: CaptureFacts}), queue: make(chan job, 2*maxBatch)}
+	said := func(text string) job { return job{exchange: Exchange{Scope: scopeOf(t, "ann"), UserText: text}} }
+	decided, question := said("We decided on Go."), said("What is a monad?")
+	tests := []struct {
+		name                  string
+		queued                []job
+		wantMark              bool
+		wantLessons, wantLeft int
+	}{
+		{"until a mark", []job{decided, decided, {mark: make(chan struct{})}, decided}, true, 2, 1},
+		{"a mark alone", []job{{mark: make(chan struct{})}}, true, 0, 0},
+		{"what teaches something", []job{question, decided, question, {mark: make(chan struct{})}}, true, 1, 0},
+		{"at most so many", slices.Repeat([]job{decided}, maxBatch+3), false, maxBatch, 3},
+		{"until time is up", []job{decided, decided}, false, 2, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for _, j := range test.queued {
+				s.queue <- j
+			}
+			b := s.collect(<-s.queue)
+			if len(b.lessons) != test.wantLessons || (b.mark != nil) != test.wantMark || len(s.queue) != test.wantLeft {
+				t.Errorf("%d lessons, mark %v, %d left; want %d, %t, %d", len(b.lessons), b.mark, len(s.queue),
+					test.wantLessons, test.wantMark, test.wantLeft)
+			}
+			for len(s.queue) > 0 {
+				<-s.queue
+			}
+		})
+	}
+	close(s.queue)
+	if b := s.collect(decided); len(b.lessons) != 1 {
+		t.Errorf("%d lessons of a closed queue, want 1", len(b.lessons))
+	}
+}
+
+// TestLearnsUnasked waits for what nobody has asked to be written.
+func TestLearnsUnasked(t *testing.T) {
+	learned := make(chan string, 1)
+	s := openStore(t, func(cfg *Config) { cfg.OnLearned = func(_ Type, outcome string) { learned <- outcome } })
+	s.Learn(Exchange{Scope: scopeOf(t, "ann"), UserText: "We decided on Go."})
+	if got := <-learned; got != Stored {
+		t.Errorf("outcome %q, want %q", got, Stored)
 	}
 }
 
@@ -493,7 +551,7 @@ func TestSyncEndsWithContext(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	s := openStore(t, nil)
 	var group sync.WaitGroup
-	for i := range 64 {
+	for i := range 32 {
 		group.Go(func() {
 			scope, err := NewScope("acme", "bot", fmt.Sprint("user", i%8))
 			if err != nil {
@@ -516,8 +574,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	group.Wait()
 	settle(t, s)
-	if n, err := s.Count(t.Context()); n != 64*3 || err != nil {
-		t.Errorf("%d memories, error %v, want %d", n, err, 64*3)
+	if n, err := s.Count(t.Context()); n != 32*3 || err != nil {
+		t.Errorf("%d memories, error %v, want %d", n, err, 32*3)
 	}
 	if err := s.Check(t.Context()); err != nil {
 		t.Error(err)

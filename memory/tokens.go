@@ -21,6 +21,9 @@ func tokens(text string) []string {
 	var out []string
 	words(fold(text), func(word string) {
 		if !stopWords[word] {
+			if out == nil {
+				out = make([]string, 0, len(text)/8+1) // About as many as English has.
+			}
 			out = append(out, stem(word))
 		}
 	})
@@ -30,12 +33,14 @@ func tokens(text string) []string {
 
 // queryTokens is tokens without repeats, at most maxQuery of them.
 func queryTokens(text string) []string {
-	var out []string
-	for _, t := range tokens(clip(text, maxQueryText)) {
+	all := tokens(clip(text, maxQueryText))
+	out := all[:0]
+	for _, t := range all {
+		if len(out) == maxQuery {
+			break
+		}
 		if !slices.Contains(out, t) {
-			if out = append(out, t); len(out) == maxQuery {
-				break
-			}
+			out = append(out, t)
 		}
 	}
 

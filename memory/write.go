@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -94,5 +93,5 @@ func (s *Store) draft(item NewItem) draft {
 // prepare makes content of a text: one clean line, secrets redacted, at most
 // maxContent characters.
 func prepare(text string) string {
-	return cut(strings.Join(strings.Fields(Redact(cleanText(text))), " "))
+	return cut(oneLine(Redact(cleanText(text))))
 }

@@ -1,0 +1,99 @@
+package memory
+
+import (
+	"context"
+	"strings"
+)
+
+const (
+	insertExchange = `INSERT INTO exchanges (tenant, agent, user, session, channel, request_id, at, hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	insertTurn   = `INSERT INTO turns (exchange, role, text) VALUES (?1, 'user', ?2)`
+	insertTurns  = `INSERT INTO turns (exchange, role, text) VALUES (?1, 'user', ?2), (?1, 'assistant', ?3)`
+	insertSource = `INSERT OR IGNORE INTO sources (memory, exchange) VALUES (?, ?)`
+)
+
+// lesson is what an exchange leaves behind. All that needs no transaction is
+// done before there is one.
+type lesson struct {
+	exchange Exchange
+	hash     []byte // of the user's words
+	drafts   []draft
+
+	// What was said, secrets redacted; "" unless turns are captured.
+	userTurn, assistantTurn string
+}
+
+// read returns the lesson of an exchange, and whether it holds anything.
+func (s *Store) read(e Exchange) (lesson, bool) {
+	text := cleanText(stripInjected(e.UserText))
+	if e.Scope.check() != nil || strings.TrimSpace(text) == "" {
+		return lesson{}, false
+	}
+	l := lesson{exchange: e, drafts: extract(text)}
+	for i := range l.drafts {
+		l.drafts[i].at, l.drafts[i].source = e.At, SourceUser
+	}
+	if s.cfg.Capture == CaptureTurns {
+		l.userTurn, l.assistantTurn = Redact(text), Redact(cleanText(stripInjected(e.AssistantText)))
+	}
+	if l.userTurn == "" && len(l.drafts) == 0 {
+		return lesson{}, false
+	}
+	l.hash = e.Scope.hash("exchange", text)
+
+	return l, true
+}
+
+// write stores the lesson's turns and memories. One that was forgotten leaves
+// nothing.
+func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
+	if gone, err := tx.forgotten(ctx, l.hash); err != nil || gone {
+		return nil, err
+	}
+	exchange, err := l.writeTurns(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+
+	var done []learned
+	for _, d := range l.drafts {
+		out, n, err := put(ctx, tx, l.exchange.Scope, d)
+		if err != nil {
+			return nil, err
+		}
+		done = append(done, learned{d.typ, out.Outcome})
+		if n != 0 && exchange != 0 {
+			if _, err = tx.ExecContext(ctx, insertSource, n, exchange); err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	return done, nil
+}
+
+// writeTurns stores what was said and returns the exchange's row, or 0 when
+// turns aren't captured.
+func (l *lesson) writeTurns(ctx context.Context, tx *txn) (int64, error) {
+	if l.userTurn == "" {
+		return 0, nil
+	}
+	e := &l.exchange
+	res, err := tx.ExecContext(ctx, insertExchange, e.Scope.tenant, e.Scope.agent, e.Scope.user,
+		toText(e.Session), toText(e.Channel), toText(e.RequestID), e.At.UnixMilli(), l.hash)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.LastInsertId()
+	if err != nil {
+		return 0, err
+	}
+	if l.assistantTurn == "" {
+		_, err = tx.ExecContext(ctx, insertTurn, n, l.userTurn)
+	} else {
+		_, err = tx.ExecContext(ctx, insertTurns, n, l.userTurn, l.assistantTurn)
+	}
+
+	return n, err
+}
