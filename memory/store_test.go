@@ -551,7 +551,7 @@ func TestSyncEndsWithContext(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	s := openStore(t, nil)
 	var group sync.WaitGroup
-	for i := range 32 {
+	for i := range 64 {
 		group.Go(func() {
 			scope, err := NewScope("acme", "bot", fmt.Sprint("user", i%8))
 			if err != nil {
