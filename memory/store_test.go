@@ -574,8 +574,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	group.Wait()
 	settle(t, s)
-	if n, err := s.Count(t.Context()); n != 32*3 || err != nil {
-		t.Errorf("%d memories, error %v, want %d", n, err, 32*3)
+	if n, err := s.Count(t.Context()); n != 64*3 || err != nil {
+		t.Errorf("%d memories, error %v, want %d", n, err, 64*3)
 	}
 	if err := s.Check(t.Context()); err != nil {
 		t.Error(err)
