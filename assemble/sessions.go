@@ -33,9 +33,9 @@ type SessionOptions struct {
 	Clock func() time.Time
 }
 
-// DefaultSessionOptions returns the shipped values: five minutes, 10,000 sessions, 64 MiB, the real clock.
+// DefaultSessionOptions returns the shipped values: five minutes, 10,000 sessions, 32 MiB, the real clock.
 func DefaultSessionOptions() SessionOptions {
-	return SessionOptions{CacheTTL: 5 * time.Minute, MaxSessions: 10_000, MaxBytes: 64 << 20, Clock: time.Now}
+	return SessionOptions{CacheTTL: 5 * time.Minute, MaxSessions: 10_000, MaxBytes: 32 << 20, Clock: time.Now}
 }
 
 // Sessions keeps what was added to each conversation, in epochs. An epoch begins with a system block, which stays as
