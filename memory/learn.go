@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
 const (
@@ -164,11 +166,32 @@ func (s *Store) collect(first job) batch {
 	return b
 }
 
-// process writes a batch, then answers its mark. When the whole doesn't go
-// through, each lesson is tried alone, so that a bad one takes no other with it.
+// The waits between two attempts at a file that can't be written.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// process writes a batch, then answers its mark. A file that can't be written
+// at all is tried again until the store is closed, while the queue takes what
+// it can. When otherwise the whole doesn't go through, each lesson is tried
+// alone, so that a bad one takes no other with it.
 func (s *Store) process(b batch) {
 	err := s.writeAll(b.lessons)
-	if err != nil && len(b.lessons) > 1 {
+	for wait := firstRetry; sqlite.Unavailable(err); wait = min(2*wait, lastRetry) {
+		if s.broken.Swap(&err) == nil {
+			s.cfg.Logger.Error("memory cannot be written, exchanges wait", "error", err)
+		}
+		select {
+		case <-s.closing:
+		case <-time.After(wait):
+		}
+		last := s.isClosing()
+		if err = s.writeAll(b.lessons); last {
+			break
+		}
+	}
+	if err != nil && len(b.lessons) > 1 && !sqlite.Unavailable(err) {
 		err = nil
 		for i := range b.lessons {
 			err = errors.Join(err, s.writeAll(b.lessons[i:i+1]))
@@ -176,13 +199,29 @@ func (s *Store) process(b batch) {
 	}
 	switch {
 	case err != nil:
+		if sqlite.Unavailable(err) { // closing: they are lost
+			for range b.lessons {
+				s.cfg.OnLearned("", "failed")
+			}
+		}
 		s.broken.Store(&err)
 		s.cfg.Logger.Error("learning", "error", err)
 	case len(b.lessons) > 0:
-		s.broken.Store(nil)
+		if s.broken.Swap(nil) != nil {
+			s.cfg.Logger.Info("memory is written again")
+		}
 	}
 	if b.mark != nil {
 		close(b.mark)
+	}
+}
+
+func (s *Store) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -204,7 +243,7 @@ func (s *Store) writeAll(lessons []lesson) error {
 		return nil
 	})
 	if err != nil {
-		if len(lessons) == 1 {
+		if len(lessons) == 1 && !sqlite.Unavailable(err) {
 			s.cfg.OnLearned("", "failed")
 		}
 

@@ -75,8 +75,9 @@ type Store struct {
 	turn     chan struct{}        // holds one entry while a write is under way
 	prepared map[string]*sql.Stmt // the statements of writes that are hot; fixed
 
-	queue chan job
-	done  chan struct{} // closed when the writer has returned
+	queue   chan job
+	done    chan struct{} // closed when the writer has returned
+	closing chan struct{} // closed when Close begins: no more retries
 
 	mu     sync.RWMutex // held for reading while sending to queue
 	closed bool         // guarded by mu
@@ -107,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 	s := &Store{
 		cfg: cfg, db: db, turn: make(chan struct{}, 1), prepared: map[string]*sql.Stmt{},
-		queue: make(chan job, cfg.QueueSize), done: make(chan struct{}),
+		queue: make(chan job, cfg.QueueSize), done: make(chan struct{}), closing: make(chan struct{}),
 	}
 	if err = s.prepare(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
@@ -214,6 +215,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed = true
+	close(s.closing)
 	close(s.queue)
 	s.mu.Unlock()
 	<-s.done

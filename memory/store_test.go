@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -545,6 +546,49 @@ func TestSyncEndsWithContext(t *testing.T) {
 	}
 	if err = tx.Rollback(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLockedFileLosesNothing holds that exchanges wait for a file that another
+// process has locked, and that readiness says so meanwhile.
+func TestLockedFileLosesNothing(t *testing.T) {
+	var failed atomic.Int64
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := openStore(t, func(cfg *Config) {
+		cfg.Path = path
+		cfg.OnLearned = func(_ Type, outcome string) {
+			if outcome == "failed" {
+				failed.Add(1)
+			}
+		}
+	})
+	if _, err := s.db.Writer.Exec("PRAGMA busy_timeout = 1"); err != nil { // there is one connection
+		t.Fatal(err)
+	}
+	other, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	if _, err = other.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		s.Learn(Exchange{Scope: scopeOf(t, "ann"), UserText: fmt.Sprintf("We decided on plan %d.", i)})
+	}
+	for s.Check(t.Context()) == nil && t.Context().Err() == nil {
+		runtime.Gosched() // until the writer has met the lock
+	}
+	if _, err = other.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+	if n, err := s.Count(t.Context()); n != 5 || err != nil || failed.Load() != 0 {
+		t.Errorf("%d memories, error %v, %d failed; want 5, nil, 0", n, err, failed.Load())
+	}
+	if err := s.Check(t.Context()); err != nil {
+		t.Errorf("Check once the lock is gone = %v", err)
 	}
 }
 

@@ -19,7 +19,8 @@ import (
 	"strconv"
 	"time"
 
-	_ "modernc.org/sqlite" // The driver named "sqlite".
+	driver "modernc.org/sqlite" // Registers the driver named "sqlite".
+	lib "modernc.org/sqlite/lib"
 )
 
 const (
@@ -113,6 +114,20 @@ func connect(path string, n int, params url.Values) (*sql.DB, error) {
 	pool.SetMaxIdleConns(n)
 
 	return pool, nil
+}
+
+// Unavailable reports whether an error is about the file as a whole, locked,
+// full, read-only or failing, so that the same statement may succeed later.
+func Unavailable(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Code() & 0xff { // the rest of a code refines it
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_READONLY, lib.SQLITE_IOERR, lib.SQLITE_FULL, lib.SQLITE_CANTOPEN:
+		return true
+	}
+	return false
 }
 
 // Checkpoint moves the write-ahead log into the file and empties it. After a
