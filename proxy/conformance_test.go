@@ -89,9 +89,6 @@ var pending = map[string]string{
 	"a10-hard-chinese":             learnedScorer,
 	"a10-hard-japanese":            learnedScorer,
 
-	"c1-family-changes":           "model-bound parts of another family",
-	"d5-memory-dropped":           "assembly within the window",
-	"d5-scaffold-dropped":         "assembly within the window",
 	"f4-n":                        "ability n",
 	"f4-logprobs":                 "ability logprobs",
 	"g2-cr":                       "fault: with lone carriage returns the stream is held to its end and not understood",

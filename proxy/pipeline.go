@@ -194,6 +194,9 @@ func (x *exchange) modelEdits() []chat.Edit {
 	if routing.Reasoning(m.ID) && !routing.Reasoning(v.Model()) {
 		edits = append(edits, v.ForReasoning()...)
 	}
+	if routing.RefusesThinking(m.ID) && !routing.RefusesThinking(v.Model()) {
+		edits = append(edits, v.DropThinking()...)
+	}
 	if limit := m.OutputLimit(v.TextBytes / bytesPerToken); limit > 0 {
 		edits = append(edits, v.LimitOutput(limit)...)
 	}
@@ -285,8 +288,24 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	// Users must not share what was recalled for one of them, even when they
 	// share a session.
 	plan := a.Sessions.Plan(digest(x.session, x.who.user), turns, in)
-	x.insert(&plan, humans)
+	if x.fits(&plan) {
+		x.insert(&plan, humans)
+	}
 	return nil
+}
+
+// fits reports whether the model's window has room for what we would add. A
+// request that fills it goes out as it came: it must not fail because of us.
+func (x *exchange) fits(plan *assemble.Plan) bool {
+	m := x.billed()
+	if m == nil || m.Context == 0 {
+		return true
+	}
+	added := len(plan.SystemBlock)
+	for _, prefix := range plan.Prefixes {
+		added += len(prefix)
+	}
+	return (x.view.TextBytes+added)/bytesPerToken <= m.Context
 }
 
 // insert turns a plan into edits and counts what it adds.

@@ -168,6 +168,18 @@ func (m *Model) estimate(r *Request) (usd float64, ok bool) {
 	return m.Price.Cost(ledger.Usage{Input: int64(r.InputTokens), Output: typicalOutput})
 }
 
+// RefusesThinking reports whether a model is known to be of a family that has no
+// use for the thinking parts that Anthropic's models sign.
+func RefusesThinking(id string) bool {
+	name := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	for _, family := range []string{"gpt", "o1", "o3", "o4", "gemini", "gemma", "llama", "qwen", "mistral", "deepseek", "grok"} {
+		if strings.HasPrefix(name, family) {
+			return true
+		}
+	}
+	return false
+}
+
 // Reasoning reports whether a model is of OpenAI's reasoning families, which
 // take max_completion_tokens and refuse sampling parameters. A provider's path
 // before the name makes no difference.

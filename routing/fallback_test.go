@@ -166,3 +166,11 @@ func TestReasoning(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusesThinking(t *testing.T) {
+	for id, want := range map[string]bool{"anthropic/claude-opus-4-7": false, "openai/gpt-5": true, "openrouter/google/Gemma-4": true, "house-model": false, "": false} {
+		if got := RefusesThinking(id); got != want {
+			t.Errorf("RefusesThinking(%q) = %v, want %v", id, got, want)
+		}
+	}
+}

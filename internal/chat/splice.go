@@ -64,28 +64,53 @@ func (v *View) ForReasoning() []Edit {
 	return append(edits, v.removeFields(v.temperature, v.topP)...)
 }
 
-// removeFields takes fields of the top-level object out, given their values,
-// each with the comma before it; those at the object's start with the comma
-// after them.
-func (v *View) removeFields(values ...Span) []Edit {
-	gone := func(i int) bool {
-		return slices.ContainsFunc(values, func(s Span) bool { return s.Found() && s.End == v.fields[i].End })
+// DropThinking takes the thinking parts out of a history: they are signed for
+// the models of one family, and others refuse them. A message of nothing else
+// keeps them.
+func (v *View) DropThinking() []Edit {
+	var edits []Edit
+	for i := range v.Messages {
+		m := &v.Messages[i]
+		parts := v.parts[m.parts[0]:m.parts[1]]
+		spans := make([]Span, len(parts))
+		sealed := 0
+		for j, p := range parts {
+			if spans[j] = p.span; p.thinking {
+				sealed++
+			}
+		}
+		if sealed > 0 && sealed < len(parts) {
+			edits = append(edits, remove(spans, func(j int) bool { return parts[j].thinking })...)
+		}
 	}
+	return edits
+}
+
+// removeFields takes fields of the top-level object out, given their values.
+func (v *View) removeFields(values ...Span) []Edit {
+	return remove(v.fields, func(i int) bool {
+		return slices.ContainsFunc(values, func(s Span) bool { return s.Found() && s.End == v.fields[i].End })
+	})
+}
+
+// remove takes elements of a container out, each with the comma before it;
+// those at the container's start with the comma after them.
+func remove(elements []Span, gone func(i int) bool) []Edit {
 	var edits []Edit
 	first := 0
-	for first < len(v.fields) && gone(first) {
+	for first < len(elements) && gone(first) {
 		first++
 	}
 	if first > 0 {
-		end := v.fields[first-1].End
-		if first < len(v.fields) {
-			end = v.fields[first].Start
+		end := elements[first-1].End
+		if first < len(elements) {
+			end = elements[first].Start
 		}
-		edits = append(edits, Edit{At: Span{v.fields[0].Start, end}})
+		edits = append(edits, Edit{At: Span{elements[0].Start, end}})
 	}
-	for i := first + 1; i < len(v.fields); i++ {
+	for i := first + 1; i < len(elements); i++ {
 		if gone(i) {
-			edits = append(edits, Edit{At: Span{v.fields[i-1].End, v.fields[i].End}})
+			edits = append(edits, Edit{At: Span{elements[i-1].End, elements[i].End}})
 		}
 	}
 	return edits

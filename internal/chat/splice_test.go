@@ -348,3 +348,27 @@ func TestSetText(t *testing.T) {
 		t.Error("SetText of parts, want it refused")
 	}
 }
+
+func TestDropThinking(t *testing.T) {
+	const text, sealed = `{"type":"text","text":"x"}`, `{"type":"thinking","thinking":"y","signature":"z"}`
+	tests := []struct{ name, content, want string }{
+		{name: "first", content: `[` + sealed + `, ` + text + `]`, want: `[` + text + `]`},
+		{name: "last", content: `[` + text + ` , {"type":"redacted_thinking","data":"q"} ]`, want: `[` + text + ` ]`},
+		{name: "around", content: `[` + sealed + `,` + text + `,` + sealed + `,` + text + `]`, want: `[` + text + `,` + text + `]`},
+		{name: "nothing else", content: `[` + sealed + `]`, want: `[` + sealed + `]`},
+		{name: "none", content: `[` + text + `]`, want: `[` + text + `]`},
+		{name: "text", content: `"thinking"`, want: `"thinking"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			body := func(content string) string {
+				return `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":` + content + `}]}`
+			}
+			v := mustParse(t, body(tt.content))
+			got, err := Splice(v.Raw, v.DropThinking())
+			if err != nil || string(got) != body(tt.want) {
+				t.Errorf("DropThinking = %s, %v, want %s", got, err, body(tt.want))
+			}
+		})
+	}
+}

@@ -47,6 +47,7 @@ type part struct {
 	span       Span
 	text       Span // the text string of a text part
 	toolResult bool
+	thinking   bool // sealed by the model that thought it
 }
 
 // Needs are the abilities that a request asks of a model.
@@ -261,6 +262,8 @@ func (v *View) walkPart(w *walker) {
 		v.Needs.File = true
 	case "tool_result":
 		p.toolResult = true
+	case "thinking", "redacted_thinking":
+		p.thinking = true
 	}
 	v.TextBytes += p.text.End - p.text.Start
 	v.parts = append(v.parts, p)
