@@ -12,6 +12,7 @@ import (
 
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/llmtest"
 	"github.com/understudy-ai/understudy/proxy"
 	"github.com/understudy-ai/understudy/routing"
 )
@@ -199,5 +200,48 @@ func TestThreeFallbacks(t *testing.T) {
 	}
 	if got := strings.Join(tried, " "); got != "m0 m1 m2 m3" {
 		t.Errorf("tried %s, want m0 m1 m2 m3", got)
+	}
+}
+
+// TestUpstreamOfTheModel holds that a model's requests go to its own upstream
+// under its own name there, also on bypass, with routing off, and when a smart
+// step fails; and that a key for the default upstream goes nowhere else.
+func TestUpstreamOfTheModel(t *testing.T) {
+	other, err := llmtest.Start("there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	aliased := func(c *proxy.Config) {
+		c.Upstreams["other"] = proxy.UpstreamConfig{Name: "other", BaseURL: other.URL(), MaxConns: 8, Connect: time.Second, FirstByte: 5 * time.Second, Idle: 5 * time.Second}
+		m := c.Catalogue.All()[0]
+		m.Upstream, m.ID = "other", "there"
+	}
+	tests := []struct {
+		name, header string
+		edit         func(*proxy.Config)
+		want         string
+	}{
+		{"as usual", "X-Memory: on", func(*proxy.Config) {}, "there"},
+		{"failing open", "X-Memory: on", func(c *proxy.Config) { c.Scorer = panickyScorer{} }, "there"},
+		{"bypass", "X-Bypass: 1", func(*proxy.Config) {}, small},
+		{"all off", "X-Memory: on", func(c *proxy.Config) { c.Router, c.Assembly, c.Memory = nil, nil, nil }, small},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStack(t, func(c *proxy.Config) { aliased(c); tt.edit(c) })
+			before := len(other.Requests())
+			s.post(ask(small, "hi"), tt.header, "Authorization: Bearer for-the-default")
+			if len(other.Requests()) != before+1 || len(s.upstream.Requests()) != 0 {
+				t.Fatalf("%d requests at the model's upstream and %d at the default one, want 1 and 0", len(other.Requests())-before, len(s.upstream.Requests()))
+			}
+			last := other.Last()
+			if got := gjson.GetBytes(last.Body, "model").String(); got != tt.want {
+				t.Errorf("model there = %q, want %q", got, tt.want)
+			}
+			if got := last.Header.Get("Authorization"); got != "" {
+				t.Errorf("Authorization there = %q, want none", got)
+			}
+		})
 	}
 }

@@ -33,6 +33,9 @@ func (x *exchange) plan() (*outbound, error) {
 	s := x.s
 	out := &outbound{body: x.body, upstream: s.upstreams[s.cfg.Default]}
 	x.decision.Requested = x.view.Model()
+	if m, ok := s.cfg.Catalogue.Find(x.decision.Requested); ok {
+		out.upstream = s.upstreams[m.Upstream]
+	}
 	if x.who.bypass {
 		x.decision.Reason = "bypass"
 		return out, nil
@@ -162,19 +165,25 @@ type stepError struct {
 func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 func (e *stepError) Unwrap() error { return e.err }
 
-// open prepares a request that fails open: nothing is changed, but a virtual
-// model becomes a real one.
+// open prepares a request that fails open: nothing is changed, but a name that
+// no upstream knows becomes one that it does.
 func (x *exchange) open() {
 	x.edits, x.askedUsage = nil, false
 	x.decision.Model, x.decision.Reason = nil, "failopen"
 	x.keepReal()
 }
 
-// keepReal puts the process type's default in the place of a virtual model,
-// which no upstream knows.
+// keepReal keeps the model that the client named, by its upstream's own name,
+// and puts the process type's default in the place of a virtual one.
 func (x *exchange) keepReal() {
-	_, virtual := routing.Virtual(x.decision.Requested)
-	if !virtual || x.s.cfg.Router == nil {
+	if x.s.cfg.Router == nil {
+		return
+	}
+	if m, ok := x.s.cfg.Catalogue.Find(x.decision.Requested); ok {
+		x.decision.Model = m
+		return
+	}
+	if _, virtual := routing.Virtual(x.decision.Requested); !virtual {
 		return
 	}
 	if m, err := x.s.cfg.Router.Default(x.who.process); err == nil {
@@ -191,6 +200,9 @@ func (x *exchange) modelEdits() []chat.Edit {
 		return nil
 	}
 	edits := []chat.Edit{v.SetModel(m.ID)}
+	if !x.swapped() {
+		return edits // the client's own choice, by its upstream's name
+	}
 	if routing.Reasoning(m.ID) && !routing.Reasoning(v.Model()) {
 		edits = append(edits, v.ForReasoning()...)
 	}
