@@ -245,3 +245,18 @@ func TestUpstreamOfTheModel(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckModels warns of what an upstream lacks, and of nothing else.
+func TestCheckModels(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) { c.Catalogue.All()[0].ID = "ghost" })
+	s.server.CheckModels(t.Context())
+	if log := s.log.String(); strings.Count(log, "level=WARN") != 1 || !strings.Contains(log, "id=ghost") {
+		t.Errorf("logged %q, want one warning of ghost", log)
+	}
+	s = newStack(t, nil)
+	s.upstream.Misbehave(status(401))
+	s.server.CheckModels(t.Context())
+	if log := s.log.String(); log != "" {
+		t.Errorf("logged %q for an upstream that does not say, want nothing", log)
+	}
+}

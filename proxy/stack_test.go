@@ -47,6 +47,7 @@ const (
 type stack struct {
 	t        *testing.T
 	base     string // without a path
+	server   *proxy.Server
 	upstream *llmtest.Upstream
 	ledger   *ledger.Ledger
 	memory   *memory.Store
@@ -84,6 +85,7 @@ func newStack(t *testing.T, edit func(*proxy.Config)) *stack {
 	}
 	srv, err := proxy.New(cfg)
 	must(err)
+	s.server = srv
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	served := make(chan error, 1)

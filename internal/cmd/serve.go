@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/understudy-ai/understudy/internal/config"
 )
+
+// modelCheck bounds the look at the upstreams' model lists, beside serving.
+const modelCheck = 10 * time.Second
 
 func runServe(ctx context.Context, args []string, o IO) error {
 	f := flags("serve")
@@ -30,6 +35,11 @@ func runServe(ctx context.Context, args []string, o IO) error {
 		return err
 	}
 	a.logger.Info("serving", "url", a.url(), "upstream", loaded.Config.Upstreams["default"].BaseURL, "version", Version())
+	checking, stopChecking := context.WithTimeout(ctx, modelCheck)
+	var check sync.WaitGroup
+	check.Go(func() { a.server.CheckModels(checking) })
+	defer check.Wait()
+	defer stopChecking()
 	select {
 	case <-ctx.Done():
 		a.logger.Info("stopping", "grace", loaded.Config.Shutdown.Grace)
