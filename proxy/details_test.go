@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/tidwall/gjson"
 
 	"github.com/understudy-ai/understudy/assemble"
@@ -258,5 +259,54 @@ func TestCheckModels(t *testing.T) {
 	s.server.CheckModels(t.Context())
 	if log := s.log.String(); log != "" {
 		t.Errorf("logged %q for an upstream that does not say, want nothing", log)
+	}
+}
+
+// TestStreamByAnotherName holds that a stream is relayed as it comes although
+// its content type is not that of one.
+func TestStreamByAnotherName(t *testing.T) {
+	s := newStack(t, nil)
+	goOn := make(chan struct{})
+	s.upstream.Misbehave(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"first\"}}]}\n\n")
+		http.NewResponseController(w).Flush()
+		<-goOn
+		io.WriteString(w, "data: [DONE]\n\n")
+	})
+	body := strings.Replace(ask("auto", "hi"), "{", `{"stream":true,`, 1)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.base+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	first := make([]byte, 4)
+	_, err = io.ReadFull(resp.Body, first) // hangs if the answer is held back
+	close(goOn)
+	rest, restErr := io.ReadAll(resp.Body)
+	if err != nil || restErr != nil || !strings.HasSuffix(string(rest), "data: [DONE]\n\n") {
+		t.Errorf("read %q, %v, then %q, %v", first, err, rest, restErr)
+	}
+	if e := s.newest(); e.Outcome != ledger.OutcomeOK {
+		t.Errorf("outcome %q, want ok", e.Outcome)
+	}
+}
+
+// TestModelsAreCounted holds that an upstream's refusal to list is no success.
+func TestModelsAreCounted(t *testing.T) {
+	s := newStack(t, nil)
+	s.send("GET", "/v1/models", "")
+	s.upstream.Misbehave(status(401))
+	if a := s.send("GET", "/v1/models", ""); a.status != 401 || !strings.Contains(a.body, "status 401") {
+		t.Errorf("got %d %s, want the upstream's 401 as it came", a.status, a.body)
+	}
+	for _, outcome := range []string{ledger.OutcomeOK, ledger.OutcomeUpstreamError} {
+		if got := testutil.ToFloat64(s.metrics.Requests.WithLabelValues("models", "", "", outcome)); got != 1 {
+			t.Errorf("requests_total of models with outcome %s = %v, want 1", outcome, got)
+		}
 	}
 }
