@@ -40,8 +40,9 @@ type exchange struct {
 	askedUsage bool // the usage chunk of a stream was our wish, not the client's
 	scored     bool // score and shape hold
 	words      string
-	opens      bool // by all we can tell, a conversation's first turn
-	human      int  // index of the newest human message, -1 none
+	opens      bool  // by all we can tell, a conversation's first turn
+	humans     []int // indices of the human messages, oldest first
+	human      int   // index of the newest human message, -1 none
 	sideCall   bool
 
 	injected struct{ memory, scaffold int } // bytes

@@ -178,7 +178,7 @@ func (id *identity) adopt(v *chat.View) {
 // with the system prompt and the tools, because subagents share the hint;
 // without that the first human words do, and guessed is true: two conversations
 // that begin alike are then one.
-func (id *identity) sessionKey(v *chat.View, account string) (key string, guessed bool) {
+func (id *identity) sessionKey(v *chat.View, humans []int, account string) (key string, guessed bool) {
 	if id.session != "" {
 		return digest(id.tenant, id.agent, "header", id.session), false
 	}
@@ -194,7 +194,7 @@ func (id *identity) sessionKey(v *chat.View, account string) (key string, guesse
 		return digest(id.tenant, id.agent, "hint", hint, system, v.ToolNames), false
 	}
 	first := ""
-	if humans := v.Humans(); len(humans) > 0 {
+	if len(humans) > 0 {
 		first = v.Text(humans[0])
 	}
 	return digest(id.tenant, id.agent, "words", account, id.user, system, v.ToolNames, first), true

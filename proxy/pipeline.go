@@ -220,14 +220,14 @@ const maxProbe = 4
 
 // stepScore finds the newest human words and scores them.
 func (x *exchange) stepScore(context.Context) error {
-	humans := x.view.Humans()
-	if len(humans) > 0 {
-		x.human = humans[len(humans)-1]
+	x.humans = x.view.Humans()
+	if n := len(x.humans); n > 0 {
+		x.human = x.humans[n-1]
 		x.words = scoring.HumanText(assemble.Strip(excerpt(x.view.Text(x.human))))
 	}
 	var guessed bool
-	x.session, guessed = x.who.sessionKey(x.view, x.account)
-	x.opens = guessed && len(humans) == 1 && x.newTurn()
+	x.session, guessed = x.who.sessionKey(x.view, x.humans, x.account)
+	x.opens = guessed && len(x.humans) == 1 && x.newTurn()
 	x.sideCall = x.view.MaxOutput > 0 && x.view.MaxOutput <= maxProbe
 	x.score = x.s.cfg.Scorer.Score(x.words)
 	x.shape = scoring.DetectShape(x.words)
@@ -287,10 +287,9 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 		Shape: string(x.shape.Type), ShapeConfidence: x.shape.Confidence, FormatFixed: x.view.FormatFixed,
 		HeldOut: assemble.HeldOut(x.session, a.HoldOut),
 	}
-	humans := x.view.Humans()
-	turns := make([]assemble.TurnKey, len(humans))
-	said := make([]string, len(humans))
-	for i, at := range humans {
+	turns := make([]assemble.TurnKey, len(x.humans))
+	said := make([]string, len(x.humans))
+	for i, at := range x.humans {
 		said[i] = x.view.Text(at)
 		turns[i] = assemble.KeyOf(at, said[i])
 	}
@@ -301,7 +300,7 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	// share a session.
 	plan := a.Sessions.Plan(digest(x.session, x.who.user), turns, in)
 	if x.fits(&plan) {
-		x.insert(&plan, humans)
+		x.insert(&plan)
 	}
 	return nil
 }
@@ -321,7 +320,7 @@ func (x *exchange) fits(plan *assemble.Plan) bool {
 }
 
 // insert turns a plan into edits and counts what it adds.
-func (x *exchange) insert(plan *assemble.Plan, humans []int) {
+func (x *exchange) insert(plan *assemble.Plan) {
 	add := func(e chat.Edit, ok bool) {
 		if ok {
 			x.edits = append(x.edits, e)
@@ -336,10 +335,11 @@ func (x *exchange) insert(plan *assemble.Plan, humans []int) {
 		}
 	}
 	for i, prefix := range plan.Prefixes {
-		if own, resent := x.resent(humans[i]); resent {
-			add(x.view.SetText(humans[i], joined(prefix, own)))
+		at := x.humans[i]
+		if own, resent := x.resent(at); resent {
+			add(x.view.SetText(at, joined(prefix, own)))
 		} else {
-			add(x.view.PrefixUser(humans[i], prefix))
+			add(x.view.PrefixUser(at, prefix))
 		}
 	}
 	// What holds nothing but a scaffold is there for the scaffold.

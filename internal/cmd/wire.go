@@ -51,6 +51,7 @@ func (a *app) proxyConfig(o IO) (proxy.Config, error) {
 		if pc.Router, err = routing.New(a.routingConfig()); err != nil {
 			return pc, fmt.Errorf("configuring routing: %w", err)
 		}
+		a.metrics.Gauge("routing_sessions", "Conversations that routing remembers.", func() float64 { return float64(pc.Router.Sessions()) })
 	}
 	if cfg.Assemble.Enabled {
 		if pc.Assembly, err = newAssembly(cfg); err != nil {
