@@ -63,7 +63,7 @@ type benchCall struct {
 }
 
 func parseBench(args []string, o IO) (*benchCall, error) {
-	b := &benchCall{cfg: bench.Config{Version: Version(), Model: demoLarge, Progress: o.Err}}
+	b := &benchCall{cfg: bench.Config{Version: Version(), Model: demoLarge, Progress: onTerminal(o.Err)}}
 	f, cfg := flags("bench"), &b.cfg
 	f.IntVar(&cfg.Requests, "n", 1000, "`REQUESTS` per target and cell")
 	f.IntVar(&cfg.Memories, "memories", bench.MaxMemories, "`MEMORIES` in each of the 20 scopes of the store")
