@@ -91,7 +91,6 @@ var pending = map[string]string{
 
 	"f4-n":                        "ability n",
 	"f4-logprobs":                 "ability logprobs",
-	"g2-cr":                       "fault: with lone carriage returns the stream is held to its end and not understood",
 	"h4-lost-cache":               "the cache that the baseline would have had",
 	"h10-model-that-is-not-there": "the catalogue held against the upstream's list",
 

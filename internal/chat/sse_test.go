@@ -37,7 +37,12 @@ func TestFrames(t *testing.T) {
 		{"more blank lines", "data: 1\n\n\n\n", []string{"data: 1\n\n", "\n", "\n"}, ""},
 		{"a last frame without its end", "data: 1\n\ndata: 2\n", []string{"data: 1\n\n"}, "data: 2\n"},
 		{"no line end", "data: 1", nil, "data: 1"},
-		{"lone CR ends nothing", "data: 1\r\rdata: 2\r\r", nil, "data: 1\r\rdata: 2\r\r"},
+		{"lone CR", "data: 1\r\rdata: 2\rdata: 3\r\r", []string{"data: 1\r\r", "data: 2\rdata: 3\r\r"}, ""},
+		{"lone CR, more blank lines", "data: 1\r\r\r\r", []string{"data: 1\r\r", "\r", "\r"}, ""},
+		{"lone CR, then CRLF", "data: 1\r\r\ndata: 2\r\n\r\n", []string{"data: 1\r\r", "\n", "data: 2\r\n\r\n"}, ""},
+		{"lone CR, then LF", "data: 1\rdata: 2\n\ndata: 3\r\n\r", []string{"data: 1\rdata: 2\n\n"}, "data: 3\r\n\r"},
+		{"LF, then lone CR", "data: 1\n\rdata: 2\r\r", []string{"data: 1\n\r", "data: 2\r\r"}, ""},
+		{"a CR may be half a line end", "data: 1\r", nil, "data: 1\r"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,6 +98,7 @@ func TestData(t *testing.T) {
 		{"CRLF", "data: {}\r\n\r\n", "{}"},
 		{"several lines", "data: {\"a\":\ndata:1\r\ndata: }\n\n", "{\"a\":\n1\n}"},
 		{"several lines with CRLF", "data: a\r\ndata: b\r\n\r\n", "a\nb"},
+		{"several lines with lone CR", "data: a\rid: 1\rdata:b\r\r", "a\nb"},
 		{"empty lines count", "data:\ndata: x\ndata:\n\n", "\nx\n"},
 		{"other fields", "event: data: no\nid: 1\ndata: x\nretry: 5\n: data: no\n\n", "x"},
 		{"comment", ": ping\n\n", ""},
@@ -116,8 +122,8 @@ func TestData(t *testing.T) {
 // plainData is Data written for reading rather than for speed.
 func plainData(frame string) string {
 	var data []string
-	for line := range strings.SplitSeq(frame, "\n") {
-		if rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r"), "data:"); ok {
+	for _, line := range strings.FieldsFunc(frame, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if rest, ok := strings.CutPrefix(line, "data:"); ok {
 			data = append(data, strings.TrimPrefix(rest, " "))
 		}
 	}
@@ -127,6 +133,7 @@ func plainData(frame string) string {
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("data: 1\n\ndata: 2\r\n\r\n: ping\n\nevent: e\ndata:a\ndata: b\n\nda"), []byte{1, 2, 3})
 	f.Add([]byte("\n\r\n\r\r\n\n"), []byte{0})
+	f.Add([]byte("data: 1\r\rdata: 2\r\r\nid: 1\rdata: 3\n\r\r"), []byte{1, 8, 1, 9})
 	f.Add([]byte("data: [DONE]\n\n"), []byte{255})
 	f.Add([]byte(`data: {"choices":[{"delta":{"content":"\ud83d\u0041"}}],"usage":{"a":`+"\n\n"), []byte{40})
 	f.Fuzz(func(t *testing.T, stream, sizes []byte) {
