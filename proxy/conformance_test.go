@@ -93,8 +93,6 @@ var pending = map[string]string{
 	"f4-logprobs":                 "ability logprobs",
 	"h4-lost-cache":               "the cache that the baseline would have had",
 	"h10-model-that-is-not-there": "the catalogue held against the upstream's list",
-
-	"TestPassedRequests/method_of_another_protocol": "fault: methods beyond HTTP's own are refused",
 }
 
 const learnedScorer = "learned scorer"

@@ -49,6 +49,7 @@ func TestPassedRequests(t *testing.T) {
 		{name: "PATCH chunked", turn: turn{method: "PATCH", path: "/v1/files/f-1", headers: chunked, body: []byte("some more words")}},
 		{name: "GET with a body", turn: turn{method: "GET", path: "/v1/search", body: []byte(`{"q":1}`)}},
 		{name: "method of another protocol", turn: turn{method: "PROPFIND", path: "/v1/files"}},
+		{name: "method of nobody's", turn: turn{method: "M-SEARCH", path: "/v1/files", body: []byte("x")}},
 		{name: "binary", turn: turn{method: "POST", path: "/v1/files", headers: []string{"Content-Type: application/octet-stream"}, body: []byte(everyByte())}},
 		{name: "binary chunked", turn: turn{method: "POST", path: "/v1/files", headers: chunked, body: []byte(everyByte())}},
 		{name: "no bytes", turn: turn{method: "POST", path: "/v1/batches"}},

@@ -54,6 +54,21 @@ func suffix(path string) (string, error) {
 	return rest, nil
 }
 
+// otherMethod stands for every method that fiber does not know, because its
+// router needs a fixed list.
+const otherMethod = "OTHER"
+
+// anyMethod lets requests of any method through to the router.
+func anyMethod(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if method := string(ctx.Method()); !slices.Contains(fiber.DefaultMethods, method) {
+			ctx.SetUserValue(otherMethod, method)
+			ctx.Request.Header.SetMethod(otherMethod)
+		}
+		next(ctx)
+	}
+}
+
 // passage is one request that is passed through. It is the body of its own
 // answer.
 type passage struct {
@@ -79,6 +94,9 @@ func (p *passage) send(c *fiber.Ctx) (*response, error) {
 	req := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(req)
 	forwardHeaders(&ctx.Request.Header, &req.Header)
+	if method, ok := ctx.UserValue(otherMethod).(string); ok {
+		req.Header.SetMethod(method)
+	}
 	u.address(req, path+queryString(ctx))
 	size := ctx.Request.Header.ContentLength()
 	if ctx.RequestBodyStream() != nil && size != 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -134,7 +135,9 @@ func (s *Server) newApp() *fiber.App {
 		IdleTimeout:                  idleTimeout,
 		ReadTimeout:                  clientSilence,
 		ErrorHandler:                 s.fail,
+		RequestMethods:               append(slices.Clone(fiber.DefaultMethods), otherMethod),
 	})
+	app.Server().Handler = anyMethod(app.Server().Handler)
 	app.Server().ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) { writeError(&ctx.Response, badRequest(err)) }
 	app.Server().NoDefaultContentType = true
 	app.Use(s.edge, s.guard)
