@@ -57,12 +57,19 @@ func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
 	}
 
 	var done []learned
+	var before int64 // the row of the memory before
 	for _, d := range l.drafts {
 		out, n, err := put(ctx, tx, l.exchange.Scope, d)
 		if err != nil {
 			return nil, err
 		}
 		done = append(done, learned{d.typ, out.Outcome})
+		if before != 0 && n > before && follows(d.content) {
+			if _, err = tx.ExecContext(ctx, insertEdge, n, before, edgeResult); err != nil {
+				return nil, err
+			}
+		}
+		before = n
 		if n != 0 && exchange != 0 {
 			if _, err = tx.ExecContext(ctx, insertSource, n, exchange); err != nil {
 				return nil, err

@@ -119,6 +119,11 @@ func (r newRow) store(ctx context.Context, tx *txn, outcome, reason string) (Out
 		tx.note(change{scope: scope, kind: changePut, row: n, item: r.item(key.String()), words: words})
 	}
 	tx.texts = append(tx.texts, statementArgs{insertText, []any{n, search, strings.Join(words, " ")}})
+	if r.status == StatusActive {
+		if err = connect(ctx, tx, scope, n, d.content); err != nil {
+			return Outcome{}, 0, err
+		}
+	}
 
 	return Outcome{ID: key.String(), Outcome: outcome, Reason: reason}, n, nil
 }

@@ -114,6 +114,9 @@ func slotOf(attribute string) func(*draft, []string) {
 	}
 }
 
+// attributeLiking is the attribute of what is liked or not.
+const attributeLiking = "liking"
+
 // liking fills (object, liking) with whether the speaker likes it, so that a
 // change of heart replaces the old one.
 func liking(d *draft, groups []string) {
@@ -123,7 +126,7 @@ func liking(d *draft, groups []string) {
 		return
 	}
 	object = tail.ReplaceAllString(object, "")
-	d.subject, d.attribute, d.value = subjectOf(object), "liking", "likes"
+	d.subject, d.attribute, d.value = subjectOf(object), attributeLiking, "likes"
 	if d.subject == "" {
 		d.typ = ""
 		return

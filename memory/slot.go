@@ -54,7 +54,14 @@ func putSlot(ctx context.Context, tx *txn, r newRow) (Outcome, int64, error) {
 	}
 	tx.note(change{scope: r.scope, kind: changeRemove, row: old})
 	tx.texts = append(tx.texts, statementArgs{updateText, []any{r.scope.historyKey(), old}})
-	_, err = tx.ExecContext(ctx, updateEnded, at, out.ID, old)
+	if _, err = tx.ExecContext(ctx, updateEnded, at, out.ID, old); err != nil {
+		return Outcome{}, 0, err
+	}
+	kind := edgeUpdates
+	if r.draft.attribute == attributeLiking {
+		kind = edgeContradicts
+	}
+	_, err = tx.ExecContext(ctx, insertEdge, n, old, kind)
 
 	return out, n, err
 }

@@ -64,6 +64,7 @@ func hot() []string {
 	return []string{
 		selectTombstones, selectTombstone, insertExchange, insertTurn, insertTurns, insertSource,
 		selectSame, updateHits, insertMemory, insertText, selectCurrent,
+		insertEntity, insertMention, insertEdge, insertEdges,
 	}
 }
 
