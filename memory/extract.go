@@ -13,6 +13,7 @@ type draft struct {
 	content                   string
 	subject, attribute, value string // value set: the slot holds one at a time
 	externalID, source        string
+	session, name             string // where it was said, and by whom
 	at                        time.Time
 }
 

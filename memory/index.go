@@ -180,7 +180,7 @@ func (x *index) keep(t *table) {
 	}
 }
 
-const selectTable = `SELECT n, id, external_id, type, content, subject, attribute, importance, source, created_at, valid_from, hits
+const selectTable = `SELECT n, id, external_id, type, content, subject, attribute, importance, source, created_at, valid_from, hits, session, name
 	FROM memories WHERE tenant = ? AND agent = ? AND user = ? AND status = 'active' AND valid_to IS NULL ORDER BY n`
 
 // fetch reads the scope's table from the file; nil if that fails.
@@ -208,7 +208,8 @@ func (x *index) read(ctx context.Context, t *table) error {
 		var row, created, from int64
 		var typ, source string
 		err = rows.Scan(&row, &item.ID, &item.ExternalID, &typ, &item.Content, &item.Subject, &item.Attribute,
-			&item.Importance, &source, &created, &from, &item.Hits)
+			&item.Importance, &source, &created, &from, &item.Hits,
+			&item.Session, &item.Name)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 	}
 	l := lesson{exchange: e, drafts: extract(text)}
 	for i := range l.drafts {
-		l.drafts[i].at, l.drafts[i].source = e.At, SourceUser
+		l.drafts[i].at, l.drafts[i].source, l.drafts[i].session = e.At, SourceUser, toText(e.Session)
 	}
 	if s.cfg.Capture == CaptureTurns {
 		l.userTurn, l.assistantTurn = Redact(text), Redact(cleanText(stripInjected(e.AssistantText)))

@@ -32,7 +32,7 @@ type Page struct {
 // columns are those of an Item, in the order of scanItem. The table must be
 // called m.
 const columns = `m.n, m.id, m.external_id, m.agent, m.user, m.type, m.content, m.subject, m.attribute, m.importance, m.source,
-	m.status, m.created_at, m.valid_from, m.valid_to, m.superseded_by, m.hits`
+	m.status, m.created_at, m.valid_from, m.valid_to, m.superseded_by, m.hits, m.session, m.name`
 
 const (
 	selectPage = `SELECT ` + columns + ` FROM memories m
@@ -155,6 +155,7 @@ func scanItem(rows *sql.Rows, extra ...any) (Item, int64, error) {
 	err := rows.Scan(append([]any{
 		&n, &item.ID, &item.ExternalID, &item.Agent, &item.User, &item.Type, &item.Content, &item.Subject, &item.Attribute,
 		&item.Importance, &item.Source, &item.Status, &created, &from, &to, &item.SupersededBy, &item.Hits,
+		&item.Session, &item.Name,
 	}, extra...)...)
 	if err != nil {
 		return Item{}, 0, err

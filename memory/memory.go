@@ -183,6 +183,12 @@ type Item struct {
 	Subject   string `json:"subject"`
 	Attribute string `json:"attribute"`
 
+	// Session and Name say in which conversation it was said and by whom, as
+	// far as is known. Memories of one session are neighbours in the order in
+	// which they were stored.
+	Session string `json:"session"`
+	Name    string `json:"name"`
+
 	Importance float64   `json:"importance"` // base value of the type, in [0, 1]
 	Source     string    `json:"source"`
 	Status     string    `json:"status"`

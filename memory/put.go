@@ -15,8 +15,8 @@ const (
 	selectSame      = `SELECT n, id, status FROM memories WHERE hash = ? AND valid_to IS NULL`
 	updateHits      = `UPDATE memories SET hits = hits + 1, stated_at = max(stated_at, ?) WHERE n = ? RETURNING hits`
 	insertMemory    = `INSERT INTO memories (id, external_id, tenant, agent, user, type, content, subject, attribute, value,
-		importance, source, status, hash, created_at, valid_from, stated_at, valid_to, superseded_by)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		importance, source, status, hash, created_at, valid_from, stated_at, valid_to, superseded_by, session, name)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertText = `INSERT INTO memories_fts (rowid, scope, text) VALUES (?, ?, ?)`
 )
 
@@ -104,7 +104,8 @@ func (r newRow) store(ctx context.Context, tx *txn, outcome, reason string) (Out
 	}
 	scope, d, at := r.scope, r.draft, r.draft.at.UnixMilli()
 	res, err := tx.ExecContext(ctx, insertMemory, key.String(), d.externalID, scope.tenant, scope.agent, scope.user, d.typ, d.content,
-		d.subject, d.attribute, d.value, d.typ.importance(), d.source, r.status, r.hash, at, at, at, r.ended, r.supersededBy)
+		d.subject, d.attribute, d.value, d.typ.importance(), d.source, r.status, r.hash, at, at, at, r.ended, r.supersededBy,
+		d.session, d.name)
 	if err != nil {
 		return Outcome{}, 0, err
 	}
@@ -135,7 +136,8 @@ func (r newRow) item(id string) Item {
 
 	return Item{
 		ID: id, ExternalID: d.externalID, Agent: r.scope.agent, User: r.scope.user, Type: d.typ, Content: d.content,
-		Subject: d.subject, Attribute: d.attribute, Importance: d.typ.importance(), Source: d.source, Status: r.status,
+		Subject: d.subject, Attribute: d.attribute, Session: d.session, Name: d.name,
+		Importance: d.typ.importance(), Source: d.source, Status: r.status,
 		CreatedAt: at, ValidFrom: at, Hits: 1,
 	}
 }

@@ -84,6 +84,7 @@ func decay(age, half time.Duration) float64 {
 type gate struct {
 	strong, weak uint64  // the query's words by what sharing them proves
 	total        float64 // evidence of all of them
+	open         bool    // lets everything through
 }
 
 // newGate weighs the words of a query, of which count[i] of the matched
@@ -121,7 +122,7 @@ func (g gate) evidence(shared uint64) float64 {
 func (g gate) coverage(shared uint64) float64 {
 	sum := g.evidence(shared)
 	whole := shared == g.strong|g.weak && bits.OnesCount64(shared) > 1
-	if !whole && (sum < minEvidence || sum/g.total < minShare && sum < sureEvidence) {
+	if !whole && !g.open && (sum < minEvidence || sum/g.total < minShare && sum < sureEvidence) {
 		return 0
 	}
 

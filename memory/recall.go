@@ -30,6 +30,11 @@ type Query struct {
 	Limit   int     // Items at most; 0: 10, at most 50
 	Floor   float64 // least Score of Items, in [0, 1]
 	Profile string  // balanced (default), recent, important or connected
+
+	// NoGate lets everything through that matches at all, best first, up to
+	// Limit: for measuring, and for who looks for something himself. Nothing is
+	// pinned and nothing caught up with.
+	NoGate bool
 }
 
 // Recalled is what a query brought back. No memory is in both lists.
@@ -61,7 +66,7 @@ type recallRequest struct {
 
 func (s *Store) parse(q Query) recallRequest {
 	return recallRequest{
-		Query: q, words: queryTokens(q.Text), catchUp: catchesUp(q.Text),
+		Query: q, words: queryTokens(q.Text), catchUp: !q.NoGate && catchesUp(q.Text),
 		profile: profileNamed(q.Profile), now: s.cfg.Clock(),
 	}
 }

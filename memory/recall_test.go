@@ -273,3 +273,22 @@ func TestRecencyNeverNegative(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestNoGate shows that a search without the gate brings back what matches at
+// all, preferences among the rest, and pins nothing.
+func TestNoGate(t *testing.T) {
+	s := openStore(t, nil)
+	scope := scopeOf(t, "u")
+	addAll(t, s, scope, NewItem{Content: "I prefer green tea to coffee."}, NewItem{Content: "The kettle stands in the kitchen."}, NewItem{Content: "Tea grows on hills."})
+	q := Query{Text: "please explain how a kettle and the history of tea shaped trade in the far colonies", NoGate: true}
+	for range 2 { // From the file, then from the index.
+		got, err := s.Recall(t.Context(), scope, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Pinned) != 0 || len(got.Items) != 3 {
+			t.Errorf("Recall without gate = %d pinned, %q, want 0 and 3", len(got.Pinned), contents(got.Items))
+		}
+		warm(t, s, scope)
+	}
+}

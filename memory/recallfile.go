@@ -33,7 +33,7 @@ const (
 
 // recallFile recalls from the file.
 func (s *Store) recallFile(ctx context.Context, scope Scope, r recallRequest) (Recalled, error) {
-	pinned, err := s.pinnedInFile(ctx, scope)
+	pinned, err := s.pinnedInFile(ctx, scope, r)
 	if err != nil {
 		return Recalled{}, fmt.Errorf("recalling what is pinned: %w", err)
 	}
@@ -46,8 +46,8 @@ func (s *Store) recallFile(ctx context.Context, scope Scope, r recallRequest) (R
 }
 
 // pinnedInFile returns the user's standing memories within their budget.
-func (s *Store) pinnedInFile(ctx context.Context, scope Scope) ([]Item, error) {
-	if scope.user == "" {
+func (s *Store) pinnedInFile(ctx context.Context, scope Scope, r recallRequest) ([]Item, error) {
+	if scope.user == "" || r.NoGate {
 		return nil, nil
 	}
 	rows, err := s.pinnedStmt.QueryContext(ctx, scope.tenant, scope.agent, scope.user, pinCandidates)
@@ -162,6 +162,7 @@ func (r *ranker) searchScores() {
 		}
 	}
 	gate := newGate(r.words, count, len(r.matches))
+	gate.open = r.NoGate
 	r.matches = slices.DeleteFunc(r.matches, func(m match) bool { return gate.coverage(m.shared) == 0 })
 
 	top := 0.0

@@ -55,7 +55,10 @@ func (v view) at(doc int32) (*table, int32) {
 // recall answers a request, with the working space of a scratch.
 func (v view) recall(r recallRequest, s *scratch) Recalled {
 	s.reset(v)
-	pinned := v.pin(s)
+	var pinned []Item
+	if !r.NoGate {
+		pinned = v.pin(s)
+	}
 
 	best := top{view: v, limit: r.limit(), kept: s.kept[:0]}
 	if r.catchUp {
@@ -118,6 +121,7 @@ func (v view) search(r recallRequest, s *scratch, best *top) {
 	}
 
 	gate := newGate(r.words, s.count[:], matched)
+	gate.open = r.NoGate
 	most, hits := 0.0, s.touched[:0]
 	for _, doc := range s.touched {
 		if s.shared[doc] != 0 && gate.coverage(s.shared[doc]) > 0 {

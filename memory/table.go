@@ -221,5 +221,6 @@ func comparePlace(p posting, place int32) int { return cmp.Compare(p.place, plac
 func saturate(n int) uint8 { return uint8(min(n, 255)) }
 
 func sizeOf(item Item) int64 {
-	return recordBytes + int64(len(item.ID)+len(item.ExternalID)+len(item.Content)+len(item.Subject)+len(item.Attribute))
+	return recordBytes + int64(len(item.ID)+len(item.ExternalID)+len(item.Content)+len(item.Subject)+len(item.Attribute)+
+		len(item.Session)+len(item.Name))
 }

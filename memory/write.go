@@ -32,6 +32,11 @@ type NewItem struct {
 	// value at a time: a later content replaces an earlier one.
 	Subject, Attribute string
 
+	// Session and Name say in which conversation it was said and by whom.
+	// Memories of a session are to be added in the order in which they were
+	// said: recall looks at what was said just before and after.
+	Session, Name string
+
 	Source    string    // "": SourceImported
 	CreatedAt time.Time // zero: now
 }
@@ -80,6 +85,7 @@ func (s *Store) draft(item NewItem) draft {
 		d.subject, d.attribute, d.value = toText(item.Subject), toText(item.Attribute), fold(content)
 	}
 	d.externalID, d.source, d.at = toText(item.ExternalID), toText(item.Source), item.CreatedAt
+	d.session, d.name = toText(item.Session), toText(item.Name)
 	if d.source == "" {
 		d.source = SourceImported
 	}
