@@ -51,9 +51,11 @@ func DefaultOptions() Options {
 	return Options{MaxSystemChars: 32_000, ConfidenceThreshold: 0.3, Placement: PlacementEpoch}
 }
 
-// Assembler renders prompts. It holds no state beyond its options and is safe for concurrent use.
+// Assembler renders prompts. Beside its options it keeps rendered notes, within a bound; they change nothing but the
+// time that it takes. It is safe for concurrent use.
 type Assembler struct {
-	opts Options
+	opts  Options
+	lines noteCache
 }
 
 // New returns an Assembler, or an error that names every option out of range.
@@ -77,44 +79,92 @@ func New(opts Options) (*Assembler, error) {
 // Assemble renders a whole prompt: the first turn of a conversation, or a call that stands alone. Equal input gives
 // equal bytes. With nothing to say both texts are empty.
 func (a *Assembler) Assemble(in Input) Assembled {
-	system, prefix := a.first(in)
-	return assembled(in, system, prefix)
+	system, prefix := a.first(&in)
+	return account(&in, system, prefix)
 }
 
 // first renders the system block and the prefix of the turn that opens an epoch.
-func (a *Assembler) first(in Input) (system, prefix piece) {
+//
+// Sections choose their notes in another order than they stand in, because each note is shown once: what changed is
+// worth more as a change than as a state, and an open goal more as work to do.
+func (a *Assembler) first(in *Input) (system, prefix *piece) {
 	limit := LimitsFor(in.Tier).Frames
-	var known seen
-	known.addText(in.Query)
+	known := shown{keys: make([]noteKey, 0, 64)}
+	known.addQuery(in.Query)
+	pick := func(frames []Frame, limit int) picked { return known.pick(&a.lines, ranked(frames), limit) }
+
+	learned := pick(in.LearnedIdentity, limit)
+	changed, added := replaced(in.RecentChanges)
+	recent := pick(changed, limit)
+	active := pick(in.ActiveWork, limit)
+	state := pick(in.State, limit)
+	if n := len(state.notes); n > 0 {
+		if entities := entitiesNote(in.KeyEntities, limit); entities != nil {
+			state.notes, state.total = append(state.notes, entities), state.total+1
+		}
+	}
+	more := pick(added, limit-len(recent.notes))
+	recent.notes, recent.total = append(recent.notes, more.notes...), recent.total+more.total
+	preferences := pick(in.Preferences, limit)
+
 	var p page
-	p.add(identitySection(in.Identity, known.pick(in.LearnedIdentity, limit, ranked)))
+	p.add(section{kind: kindIdentity, text: identityText(in.Identity), notes: learned.notes, total: learned.total})
 	p.add(personaSection(in.Persona))
-	p.add(stateSection(known.pick(in.State, limit, ranked), in.KeyEntities, limit))
-	p.add(noteSection(nameRecent, layerWorking, known.pick(in.RecentChanges, limit, ranked)))
-	p.add(noteSection(nameActive, layerWorking, known.pick(in.ActiveWork, limit, ranked)))
-	p.add(noteSection(namePreferences, layerKnowledge, known.pick(in.Preferences, limit, ranked)))
-	p.add(recalledSection(in, &known))
-	format := a.formatSection(in)
+	p.add(section{kind: kindState, notes: state.notes, total: state.total})
+	p.add(section{kind: kindRecent, notes: recent.notes, total: recent.total})
+	p.add(section{kind: kindActive, notes: active.notes, total: active.total})
+	p.add(section{kind: kindPreferences, notes: preferences.notes, total: preferences.total})
+	p.add(a.recalled(in, &known))
+	format := section{kind: kindFormat, text: a.scaffold(in)}
 
 	if a.opts.Placement == PlacementSystem {
 		p.add(format)
 		p.fit(a.opts.MaxSystemChars)
-		return p.render(PartSystem, volatile), piece{}
+		system = p.render()
+		system.afresh = true
+		return system, &piece{}
 	}
 	var turn page
 	turn.add(format)
 	p.fit(a.opts.MaxSystemChars - turn.chars())
 	turn.fit(a.opts.MaxSystemChars - p.chars())
-	return p.render(PartSystem, frozen), turn.render(PartUserPrefix, frozen)
+	return p.render(), turn.render()
 }
 
 // later renders the prefix of a turn inside an epoch: what was recalled and isn't known to the conversation yet, and
 // the turn's scaffold, in at most room characters.
-func (a *Assembler) later(in Input, known *seen, room int) piece {
-	known.addText(in.Query)
+func (a *Assembler) later(in *Input, known *shown, room int) *piece {
+	known.addQuery(in.Query)
 	var p page
-	p.add(recalledSection(in, known))
-	p.add(a.formatSection(in))
+	p.add(a.recalled(in, known))
+	p.add(section{kind: kindFormat, text: a.scaffold(in)})
 	p.fit(room)
-	return p.render(PartUserPrefix, frozen)
+	return p.render()
+}
+
+// recalled keeps the order of the search, which has weighed relevance, importance and recency already.
+func (a *Assembler) recalled(in *Input, known *shown) section {
+	var found picked
+	if in.ScanSafe {
+		found = known.pick(&a.lines, in.Recalled, LimitsFor(in.Tier).Frames)
+	}
+	return section{kind: kindRecalled, notes: found.notes, total: found.total}
+}
+
+// replaced splits changes into those that took another memory's place and those that are merely new.
+func replaced(changes []Frame) (changed, added []Frame) {
+	for _, f := range changes {
+		if f.Was != "" {
+			changed = append(changed, f)
+		}
+	}
+	if len(changed) == 0 {
+		return nil, changes // most of the time
+	}
+	for _, f := range changes {
+		if f.Was == "" {
+			added = append(added, f)
+		}
+	}
+	return changed, added
 }

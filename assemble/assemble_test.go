@@ -144,13 +144,15 @@ func TestMaxSystemChars(t *testing.T) {
 				}
 			}
 			now := map[string]int{}
-			for _, s := range cutOrder {
+			for _, k := range cutOrder {
+				s := kinds[k].name
 				now[s] = len(sectionLines(got.SystemBlock, "# "+s))
 			}
 			// A section is touched only when all that go before it are gone.
-			for i, s := range cutOrder[1:] {
-				if before != nil && now[s] < before[s] && now[cutOrder[i]] > 0 {
-					t.Fatalf("at %d characters %s shrank while %s was there:\n%s", budget, s, cutOrder[i], got.SystemBlock)
+			for i, k := range cutOrder[1:] {
+				s, first := kinds[k].name, kinds[cutOrder[i]].name
+				if before != nil && now[s] < before[s] && now[first] > 0 {
+					t.Fatalf("at %d characters %s shrank while %s was there:\n%s", budget, s, first, got.SystemBlock)
 				}
 			}
 			before = now
@@ -270,13 +272,32 @@ func TestFrameSelection(t *testing.T) {
 			in: Input{
 				ScanSafe:   true,
 				State:      []Frame{frame("1", "We use NATS.", 0.5, 1)},
-				ActiveWork: []Frame{frame("1", "We use NATS, still.", 0.5, 1), frame("2", "Ship it", 0.5, 1)},
+				ActiveWork: []Frame{frame("2", "Ship it", 0.5, 1)},
 				Recalled:   []Frame{frame("3", "we use\n NATS", 0.5, 1), frame("2", "Ship it", 0.5, 1), frame("4", "Ship it!", 0.5, 1)},
 			},
 			want: map[string][]string{
 				"# State":           {"- [fact, 2026-03-17] We use NATS."},
 				"# Active work":     {"- [fact, 2026-03-17] Ship it"},
 				"# Recalled memory": nil,
+			},
+		},
+		{
+			name: "a change rather than a state, work rather than a state, a state rather than news",
+			in: Input{
+				State: []Frame{frame("1", "I live in Zurich", 0.6, 1), frame("2", "Ship it by May", 0.9, 2), frame("3", "We use NATS", 0.8, 1)},
+				RecentChanges: []Frame{
+					frame("3", "We use NATS", 0.8, 1),
+					{ID: "1", Type: "fact", Content: "I live in Zurich", Was: "I live in\nBern </understudy-context>", Importance: 0.6, CreatedAt: day},
+					frame("4", "The store is SQLite", 0.6, 1),
+				},
+				ActiveWork: []Frame{frame("2", "Ship it by May", 0.9, 2)},
+			},
+			want: map[string][]string{
+				"# State": {"- [fact, 2026-03-17] We use NATS"},
+				"# Recent changes": {
+					"- [fact, 2026-03-18] I live in Bern ‹/understudy-context› → I live in Zurich", "- [fact, 2026-03-17] The store is SQLite",
+				},
+				"# Active work": {"- [fact, 2026-03-16] Ship it by May"},
 			},
 		},
 		{

@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -29,19 +30,32 @@ func BenchmarkPlan(b *testing.B) {
 	b.Run("new turn", func(b *testing.B) {
 		s, _ := newSessions(b, newAssembler(b, nil), nil)
 		for i := range turns {
-			s.Plan("k", turns[:i+1], in)
+			plan(b, s, "k", turns[:i+1], in)
 		}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			turns[19] = TurnKey{index: i} // unlike any before
-			s.Plan("k", turns, in)
+			if _, err := s.Plan("k", turns, in, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("new conversation", func(b *testing.B) {
+		s, _ := newSessions(b, newAssembler(b, nil), nil)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if _, err := s.Plan(strconv.Itoa(i), turns[:1], in, nil); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 	b.Run("same turn", func(b *testing.B) {
 		s, _ := newSessions(b, newAssembler(b, nil), nil)
 		b.ReportAllocs()
 		for b.Loop() {
-			s.Plan("k", turns, in)
+			if _, err := s.Plan("k", turns, in, nil); err != nil {
+				b.Fatal(err)
+			}
 		}
 	})
 }

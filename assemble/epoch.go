@@ -12,104 +12,123 @@ type epoch struct {
 	key    string
 	number int
 	used   time.Time
-	block  piece
-	turns  map[TurnKey]piece
+	logged time.Time // when the journal last heard of it
+	block  *piece
+	turns  map[TurnKey]*piece
 	served int // turns that were the newest of a request
 	bytes  int // as last counted by grown
 	size   int // estimate of the memory held
 }
 
+// nothing is the piece of a turn that went out without one.
+var nothing = &piece{}
+
 // open begins an epoch with the first rendering of everything.
-func (a *Assembler) open(number int, turns []TurnKey, in Input) *epoch {
+func (a *Assembler) open(key string, number int, turns []TurnKey, in *Input) *epoch {
 	block, prefix := a.first(in)
-	e := &epoch{number: number, block: block, turns: map[TurnKey]piece{}}
-	e.size = epochOverhead + block.size()
-	if len(turns) > 0 {
-		e.passOver(turns[:len(turns)-1])
-		e.record(turns[len(turns)-1], prefix)
+	e := newEpoch(key, number, block)
+	if n := len(turns) - 1; n >= 0 {
+		e.passOver(turns[:n])
+		e.record(turns[n], prefix)
 	}
 	return e
 }
 
-// extend makes sure that each of the turns has its piece, rendering the newest one's when it is new. It is false when
-// that found no room and the epoch should end.
-func (e *epoch) extend(a *Assembler, turns []TurnKey, in Input) bool {
-	if len(turns) == 0 {
-		return true
+func newEpoch(key string, number int, block *piece) *epoch {
+	return &epoch{key: key, number: number, block: block, turns: map[TurnKey]*piece{}, size: epochOverhead + len(key) + block.size()}
+}
+
+// spent counts the characters that the block and these turns' prefixes take.
+func (e *epoch) spent(turns []TurnKey) int {
+	chars := e.block.chars
+	for _, t := range turns {
+		if p := e.turns[t]; p != nil {
+			chars += p.chars
+		}
 	}
-	earlier, newest := turns[:len(turns)-1], turns[len(turns)-1]
-	e.passOver(earlier)
-	var known seen
-	known.addAll(e.block)
-	spent := e.block.chars
-	for _, t := range earlier {
-		known.addAll(e.turns[t])
-		spent += e.turns[t].chars
+	return chars
+}
+
+// fits reports whether the turns' prefixes have room beside the block. Each fitted when it was rendered, but branches
+// and edits can bring together what never stood together.
+func (e *epoch) fits(a *Assembler, turns []TurnKey) bool {
+	return e.spent(turns) <= max(a.opts.MaxSystemChars, e.block.chars)
+}
+
+// extend renders the newest turn's prefix and returns it, nil when the epoch has no room for it and should end.
+func (e *epoch) extend(a *Assembler, turns []TurnKey, in *Input) *piece {
+	newest := len(turns) - 1
+	e.passOver(turns[:newest])
+	known := shown{keys: make([]noteKey, 0, 64)}
+	known.keys = append(known.keys, e.block.notes...)
+	for _, t := range turns[:newest] {
+		known.keys = append(known.keys, e.turns[t].notes...)
 	}
-	recorded, ok := e.turns[newest]
-	// Each prefix fitted when it was rendered, but branches and edits can bring together what never stood together.
-	if spent+recorded.chars > max(a.opts.MaxSystemChars, e.block.chars) {
-		return false
-	}
-	if ok {
-		return true
-	}
-	prefix := a.later(in, &known, a.opts.MaxSystemChars-spent)
+	prefix := a.later(in, &known, a.opts.MaxSystemChars-e.spent(turns[:newest]))
 	if prefix.cut && e.served >= minEpochTurns {
-		return false
+		return nil
 	}
-	e.record(newest, prefix)
-	return true
+	e.record(turns[newest], prefix)
+	return prefix
 }
 
 // passOver settles that turns which went out without a prefix never get one.
 func (e *epoch) passOver(turns []TurnKey) {
 	for _, t := range turns {
-		if _, ok := e.turns[t]; !ok {
-			e.turns[t] = piece{}
+		if e.turns[t] == nil {
+			e.turns[t] = nothing
 			e.size += turnOverhead
 		}
 	}
 }
 
-func (e *epoch) record(t TurnKey, p piece) {
+func (e *epoch) record(t TurnKey, p *piece) {
+	if p.text == "" {
+		p = nothing
+	}
 	e.turns[t] = p
 	e.size += turnOverhead + p.size()
 	e.served++
 }
 
+// forget takes back what record did for a turn.
+func (e *epoch) forget(t TurnKey) {
+	e.size -= turnOverhead + e.turns[t].size()
+	delete(e.turns, t)
+	e.served--
+}
+
 // plan gathers what goes out with a request whose turns all have their piece.
-func (e *epoch) plan(turns []TurnKey, in Input) Plan {
-	var newest piece
-	if len(turns) > 0 {
-		newest = e.turns[turns[len(turns)-1]]
+func (e *epoch) plan(turns []TurnKey, in *Input) Plan {
+	out := Plan{
+		SystemBlock: e.block.text, Scaffold: e.block.scaffold, Epoch: e.number,
+		in: Input{Tier: in.Tier, Shape: in.Shape, ShapeConfidence: in.ShapeConfidence, HeldOut: in.HeldOut}, block: e.block, newest: nothing,
 	}
-	if in.FormatFixed {
-		// The same turn asked again, now for a fixed format: this once the recorded scaffold would do harm.
-		newest = newest.withoutScaffold()
-	}
-	out := Plan{Assembled: assembled(in, e.block, newest), Prefixes: map[int]string{}, Epoch: e.number}
+	out.weigh(e.block)
 	for i, t := range turns {
 		p := e.turns[t]
 		if i == len(turns)-1 {
-			p = newest
-		} else {
-			out.count(p)
+			if in.FormatFixed {
+				// The same turn asked again, now for a fixed format: this once the recorded scaffold would do harm.
+				p = p.withoutScaffold()
+			}
+			out.newest, out.UserPrefix, out.Scaffold = p, p.text, out.Scaffold+p.scaffold
+		} else if p != nothing {
+			out.earlier = append(out.earlier, p)
 		}
 		if p.text != "" {
-			out.Prefixes[i] = p.text
+			out.Prefixes = append(out.Prefixes, Prefix{Turn: i, Text: p.text})
 		}
 		out.weigh(p)
 	}
-	out.weigh(e.block)
 	return out
 }
 
-// weigh adds a piece to the plan's bytes.
-func (p *Plan) weigh(part piece) {
-	for _, b := range part.blocks {
-		p.TextBytes += b.End - b.Start
-	}
+// weigh adds a piece to the plan's sums.
+func (p *Plan) weigh(part *piece) {
+	p.FramesUsed += len(part.notes)
+	p.TotalChars += part.chars
+	p.TextBytes += part.textBytes()
 	p.ScaffoldBytes += part.scaffoldBytes()
 }
 
@@ -130,22 +149,16 @@ func (e *epoch) grown() int {
 	return by
 }
 
-func (s *seen) addAll(p piece) {
-	for _, n := range p.notes {
-		s.add(n)
-	}
-}
-
 // What a map entry, a list element and the structs take beside their texts, roughly.
 const (
 	epochOverhead = 512
-	turnOverhead  = 256
+	turnOverhead  = 160
 )
 
 // size estimates the memory that a piece holds beside its own struct.
-func (p piece) size() int {
-	const block, note, truncation = 112, 24, 32
-	size := len(p.text) + len(p.blocks)*block + len(p.notes)*note + len(p.truncated)*truncation
+func (p *piece) size() int {
+	const span, note, truncation = 24, 24, 24
+	size := len(p.text) + len(p.spans)*span + len(p.notes)*note + len(p.truncated)*truncation
 	for _, n := range p.notes {
 		size += len(n.id)
 	}

@@ -54,11 +54,12 @@ func ExampleSessions_Plan() {
 	}
 	hi, question := assemble.KeyOf(1, "hi"), assemble.KeyOf(3, "where does it run?")
 
-	first := sessions.Plan("tenant/agent/ann/s1", []assemble.TurnKey{hi}, recalled("m1", "The store is SQLite."))
-	second := sessions.Plan("tenant/agent/ann/s1", []assemble.TurnKey{hi, question}, recalled("m2", "It runs in Bern."))
+	// The only errors are those of a function that is asked for more; none is given here.
+	first, _ := sessions.Plan("tenant/agent/ann/s1", []assemble.TurnKey{hi}, recalled("m1", "The store is SQLite."), nil)
+	second, _ := sessions.Plan("tenant/agent/ann/s1", []assemble.TurnKey{hi, question}, recalled("m2", "It runs in Bern."), nil)
 
 	fmt.Println("system block kept:", first.SystemBlock == second.SystemBlock)
-	fmt.Println(second.Prefixes[1])
+	fmt.Println(second.UserPrefix)
 	// Output:
 	// system block kept: true
 	// <understudy-context>

@@ -11,11 +11,11 @@ type Input struct {
 	// Persona is the role to play, nil for none.
 	Persona *Persona
 
-	// State holds current facts, decisions and goals.
+	// State holds current facts and decisions, and goals that ActiveWork has no room for.
 	State []Frame
 	// KeyEntities are named at the end of State. Names alone say little, so without State they are left out.
 	KeyEntities []Entity
-	// RecentChanges holds what was added or superseded lately.
+	// RecentChanges holds what was added lately, and what took another memory's place ([Frame].Was), which goes first.
 	RecentChanges []Frame
 	// ActiveWork holds open goals and todos.
 	ActiveWork []Frame
@@ -60,6 +60,8 @@ type Frame struct {
 	Type string
 	// Content is what was remembered, in any form; it is rendered as one escaped line.
 	Content string
+	// Was is the content whose place this one took; it is shown as "was → content". Empty for none.
+	Was string
 	// Importance ranks frames within a section, highest first.
 	Importance float64
 	// CreatedAt dates the line, to the day in UTC, and breaks ties of importance, newest first. Zero shows no date.

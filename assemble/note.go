@@ -6,14 +6,15 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
-// note is a frame rendered as one line.
+// note is a frame rendered as one line. It is not changed once made.
 type note struct {
-	key      noteKey
-	line     string
-	at       time.Time
-	personal bool
+	frame Frame // what it was made of, without its rank
+	key   noteKey
+	line  string // "" when nothing of the frame is left to show
+	chars int    // of line
 }
 
 // noteKey recognises a note when it comes again: by its memory, or by its words.
@@ -24,46 +25,49 @@ type noteKey struct {
 
 // picked is what a section takes from its frames.
 type picked struct {
-	notes []note
+	notes []*note
 	total int // distinct frames on offer, not yet shown elsewhere
 }
 
-// seen is a set of notes, such as those that a prompt already shows. The zero value is empty.
-type seen struct {
-	ids   map[string]bool
-	texts map[uint64]bool
+// shown is the set of notes that a prompt shows already. A prompt shows some dozens, so that looking at each is
+// quicker than hashing. The zero value is empty.
+type shown struct {
+	keys []noteKey
 }
 
-func (s *seen) has(k noteKey) bool {
-	return s.texts[k.text] || k.id != "" && s.ids[k.id]
-}
-
-func (s *seen) add(k noteKey) {
-	if s.texts == nil {
-		s.ids, s.texts = map[string]bool{}, map[uint64]bool{}
+func (s *shown) has(k noteKey) bool {
+	for i := range s.keys {
+		if known := &s.keys[i]; known.text == k.text || k.id != "" && known.id == k.id {
+			return true
+		}
 	}
-	s.texts[k.text] = true
-	if k.id != "" {
-		s.ids[k.id] = true
+	return false
+}
+
+func (s *shown) add(k noteKey) { s.keys = append(s.keys, k) }
+
+// addQuery marks what the human just said as known, so that no note repeats it. What is longer than any note can't be
+// repeated by one.
+func (s *shown) addQuery(text string) {
+	if len(text) <= maxNoteChars*utf8.UTFMax {
+		s.add(noteKey{text: textKey(escapeLine(text))})
 	}
 }
 
-// addText marks a text as known, so that no note repeats it.
-func (s *seen) addText(text string) {
-	s.add(noteKey{text: textKey(escapeLine(text))})
-}
-
-// pick takes the first limit frames that aren't shown yet, in the order that sort gives them, and marks them as
-// shown. A frame beyond the limit stays free for a later section.
-func (s *seen) pick(frames []Frame, limit int, sort func([]Frame) []Frame) picked {
+// pick takes the first limit frames that aren't shown yet, in the order given, and marks them as shown. A frame beyond
+// the limit stays free for a later section.
+func (s *shown) pick(lines *noteCache, frames []Frame, limit int) picked {
 	var out picked
-	var beyond seen // distinct, but over the limit
-	for _, f := range sort(frames) {
-		n, ok := newNote(f)
+	var beyond shown // distinct, but over the limit
+	for i := range frames {
+		n := lines.note(&frames[i])
 		switch {
-		case !ok || s.has(n.key) || beyond.has(n.key):
+		case n.line == "" || s.has(n.key) || beyond.has(n.key):
 			continue
 		case len(out.notes) < limit:
+			if out.notes == nil {
+				out.notes = make([]*note, 0, min(limit, len(frames)-i)+1)
+			}
 			out.notes = append(out.notes, n)
 			s.add(n.key)
 		default:
@@ -77,50 +81,73 @@ func (s *seen) pick(frames []Frame, limit int, sort func([]Frame) []Frame) picke
 // ranked returns the frames pinned first, then by importance, then newest first. The ID settles what is left, so that
 // the order doesn't depend on the caller's.
 func ranked(frames []Frame) []Frame {
+	if slices.IsSortedFunc(frames, byRank) {
+		return frames
+	}
 	out := slices.Clone(frames)
-	slices.SortStableFunc(out, func(a, b Frame) int {
-		if a.Pinned != b.Pinned {
-			if a.Pinned {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(
-			cmp.Compare(b.Importance, a.Importance),
-			b.CreatedAt.Compare(a.CreatedAt),
-			cmp.Compare(a.ID, b.ID),
-		)
-	})
+	slices.SortStableFunc(out, byRank)
 	return out
 }
 
-// asGiven keeps the caller's order.
-func asGiven(frames []Frame) []Frame { return frames }
+func byRank(a, b Frame) int {
+	if a.Pinned != b.Pinned {
+		if a.Pinned {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(
+		cmp.Compare(b.Importance, a.Importance),
+		b.CreatedAt.Compare(a.CreatedAt),
+		cmp.Compare(a.ID, b.ID),
+	)
+}
 
-// newNote renders a frame as "- [type, day] content". It is false when nothing of the content is left to show.
-func newNote(f Frame) (note, bool) {
+// newNote renders a frame as "- [type, day] content", and one that took another's place as "- [type, day] old → new".
+func newNote(f *Frame) *note {
+	n := &note{frame: *f}
 	text := escapeLine(f.Content)
 	if text == "" {
-		return note{}, false
+		return n
 	}
-	label := escapeLabel(f.Type)
+	n.key = noteKey{id: f.ID, text: textKey(text)}
+	var b strings.Builder
+	b.Grow(len("- [, 2006-01-02]  → ") + len(f.Type) + len(f.Was) + len(text))
+	b.WriteString("- [")
+	b.WriteString(escapeLabel(f.Type))
 	if !f.CreatedAt.IsZero() {
-		label += ", " + f.CreatedAt.UTC().Format(time.DateOnly)
+		b.WriteString(", ")
+		var day [len(time.DateOnly)]byte
+		b.Write(f.CreatedAt.UTC().AppendFormat(day[:0], time.DateOnly))
 	}
-	return note{
-		key:      noteKey{id: f.ID, text: textKey(text)},
-		line:     "- [" + label + "] " + text,
-		at:       f.CreatedAt,
-		personal: f.Personal,
-	}, true
+	b.WriteString("] ")
+	if was := escapeLine(f.Was); was != "" {
+		b.WriteString(was)
+		b.WriteString(" → ")
+	}
+	b.WriteString(text)
+	n.line = b.String()
+	n.chars = utf8.RuneCountInString(n.line)
+	return n
 }
 
 // textKey hashes an escaped line (FNV-1a) so that case and final punctuation make no difference.
 func textKey(line string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
-	for _, r := range strings.TrimRight(line, ".!? ") {
-		h = (h ^ uint64(unicode.ToLower(r))) * prime
+	line = strings.TrimRight(line, ".!? ")
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		if c >= utf8.RuneSelf {
+			for _, r := range line[i:] {
+				h = (h ^ uint64(unicode.ToLower(r))) * prime
+			}
+			break
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		h = (h ^ uint64(c)) * prime
 	}
 	return h
 }

@@ -1,13 +1,11 @@
 package assemble
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 const (
-	openTag  = "<understudy-context>"
-	closeTag = "</understudy-context>"
+	tagName  = "understudy-context"
+	openTag  = "<" + tagName + ">"
+	closeTag = "</" + tagName + ">"
 
 	// framing stands above the first section of a page that holds notes. It names their form rather than saying "the
 	// following", because instructions of the operator's follow too.
@@ -17,41 +15,43 @@ const (
 	frameChars = len(openTag) + len(closeTag) + 2
 )
 
-// cutOrder is what a budget takes from, in turn. Identity and Persona are not in it.
-var cutOrder = []string{nameRecent, nameActive, nameState, nameRecalled, namePreferences, nameFormat}
-
 // page is the content of one container.
 type page struct {
-	sections []*section
+	sections [kindCount]section
+	n        int
 }
 
 func (p *page) add(s section) {
-	s.render()
-	p.sections = append(p.sections, &s)
+	if s.heading == "" {
+		s.heading = kinds[s.kind].heading
+	}
+	s.measure()
+	p.sections[p.n] = s
+	p.n++
 }
 
 // chars counts the characters of the rendered page, container included; 0 when there is nothing in it.
 func (p *page) chars() int {
-	chars, shown := 0, 0
-	for _, s := range p.sections {
-		if s.chars > 0 {
+	chars, parts := 0, 0
+	for i := range p.sections[:p.n] {
+		if s := &p.sections[i]; s.chars > 0 {
 			chars += s.chars
-			shown++
+			parts++
 		}
 	}
-	if shown == 0 {
+	if parts == 0 {
 		return 0
 	}
 	if p.hasNotes() {
 		chars += len(framing)
-		shown++
+		parts++
 	}
-	return chars + (shown-1)*len("\n\n") + frameChars
+	return chars + (parts-1)*len("\n\n") + frameChars
 }
 
 func (p *page) hasNotes() bool {
-	for _, s := range p.sections {
-		if len(s.notes) > 0 {
+	for i := range p.sections[:p.n] {
+		if len(p.sections[i].notes) > 0 {
 			return true
 		}
 	}
@@ -60,87 +60,59 @@ func (p *page) hasNotes() bool {
 
 // fit takes things away in cutOrder until the page has at most budget characters, or nothing is left to take.
 func (p *page) fit(budget int) {
-	for _, name := range cutOrder {
-		for _, s := range p.sections {
-			for s.name == name && s.chars > 0 && p.chars() > budget {
+	if p.chars() <= budget {
+		return
+	}
+	for _, k := range cutOrder {
+		for i := range p.sections[:p.n] {
+			for s := &p.sections[i]; s.kind == k && s.chars > 0 && p.chars() > budget; {
 				s.drop()
 			}
 		}
 	}
 }
 
-// render writes the page as one of the two parts of a prompt. notes is the stability of what memory said.
-func (p *page) render(part, notes string) piece {
-	out := piece{chars: p.chars()}
-	var b strings.Builder
-	for _, s := range p.sections {
+// render writes the page.
+func (p *page) render() *piece {
+	out := &piece{chars: p.chars()}
+	notes, spans, size := 0, 0, frameChars+len(framing)+2
+	for i := range p.sections[:p.n] {
+		s := &p.sections[i]
 		out.cut = out.cut || s.cut
 		if len(s.notes) < s.total {
-			out.truncated = append(out.truncated, Truncation{Section: s.name, Shown: len(s.notes), Total: s.total})
+			out.truncated = append(out.truncated, truncation{s.kind, len(s.notes), s.total})
 		}
-		if s.rendered == "" {
-			continue
+		if s.chars > 0 {
+			notes, spans, size = notes+len(s.notes), spans+1, size+s.size+2
 		}
-		if b.Len() == 0 {
-			b.WriteString(openTag + "\n")
-			if p.hasNotes() {
-				b.WriteString(framing + "\n\n")
+	}
+	if spans == 0 {
+		return out
+	}
+	out.spans, out.notes = make([]span, 0, spans), make([]noteKey, 0, notes)
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(openTag + "\n")
+	if notes > 0 {
+		b.WriteString(framing + "\n\n")
+	}
+	for i := range p.sections[:p.n] {
+		if s := &p.sections[i]; s.chars > 0 {
+			if len(out.spans) > 0 {
+				b.WriteString("\n\n")
 			}
-		} else {
-			b.WriteString("\n\n")
-		}
-		start := b.Len()
-		b.WriteString(s.rendered)
-		out.blocks = append(out.blocks, Block{
-			Name: s.name, Layer: s.layer, Stability: s.stability(notes), Source: s.origin(),
-			Part: part, Start: start, End: b.Len(),
-		})
-		for _, n := range s.notes {
-			out.notes = append(out.notes, n.key)
-		}
-		if s.scaffold {
-			out.scaffold = s.text
+			start := b.Len()
+			s.write(&b)
+			out.spans = append(out.spans, span{kind: s.kind, from: s.origin(), start: start, end: b.Len()})
+			for _, n := range s.notes {
+				out.notes = append(out.notes, n.key)
+			}
+			if s.kind == kindFormat {
+				out.scaffold = s.text
+			}
 		}
 	}
-	if b.Len() > 0 {
-		b.WriteString("\n" + closeTag)
-	}
+	b.WriteString("\n" + closeTag)
 	out.text = b.String()
 	return out
-}
-
-// stability says how long the section's bytes live, given how long notes do.
-func (s *section) stability(notes string) string {
-	switch {
-	case s.scaffold:
-		return volatile
-	case len(s.notes) > 0:
-		return notes
-	}
-	return static
-}
-
-// withoutScaffold returns the piece as it would be had no scaffold applied. The scaffold is the last section.
-func (p piece) withoutScaffold() piece {
-	if p.scaffold == "" {
-		return p
-	}
-	if len(p.blocks) == 1 {
-		return piece{truncated: p.truncated}
-	}
-	last := len(p.blocks) - 1
-	p.text = p.text[:p.blocks[last-1].End] + p.text[p.blocks[last].End:]
-	p.chars = utf8.RuneCountInString(p.text)
-	p.blocks = p.blocks[:last:last]
-	p.scaffold = ""
-	return p
-}
-
-// scaffoldBytes is the size of the piece's scaffold section, heading included.
-func (p piece) scaffoldBytes() int {
-	if p.scaffold == "" {
-		return 0
-	}
-	last := p.blocks[len(p.blocks)-1]
-	return last.End - last.Start
 }

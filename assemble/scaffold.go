@@ -29,7 +29,7 @@ var (
 )
 
 // scaffold returns the scaffold for a request, or "" when none applies.
-func (a *Assembler) scaffold(in Input) string {
+func (a *Assembler) scaffold(in *Input) string {
 	if in.FormatFixed || in.HeldOut || !(in.ShapeConfidence >= a.opts.ConfidenceThreshold) {
 		return ""
 	}

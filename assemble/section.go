@@ -1,59 +1,66 @@
 package assemble
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// Section names, which are also their headings' texts, in the order of the prompt.
-const (
-	nameIdentity    = "Identity"
-	namePersona     = "Persona"
-	nameState       = "State"
-	nameRecent      = "Recent changes"
-	nameActive      = "Active work"
-	namePreferences = "Personal preferences"
-	nameRecalled    = "Recalled memory"
-	nameFormat      = "Response format"
-)
+// kind is a section's place in the prompt, in order.
+type kind uint8
 
 const (
-	layerIdentity  = "identity"
-	layerContract  = "contract"
-	layerKnowledge = "knowledge"
-	layerWorking   = "working"
+	kindIdentity kind = iota
+	kindPersona
+	kindState
+	kindRecent
+	kindActive
+	kindPreferences
+	kindRecalled
+	kindFormat
+	kindCount
 )
+
+// kinds are what is fixed about each section: its name, its heading, its layer, and whose its text is. Read only.
+var kinds = [kindCount]struct{ name, heading, layer, source string }{
+	kindIdentity:    {"Identity", "# Identity", "identity", "files"},
+	kindPersona:     {"Persona", "## Persona", "identity", "persona"},
+	kindState:       {"State", "# State", "knowledge", ""},
+	kindRecent:      {"Recent changes", "# Recent changes", "working", ""},
+	kindActive:      {"Active work", "# Active work", "working", ""},
+	kindPreferences: {"Personal preferences", "# Personal preferences", "knowledge", ""},
+	kindRecalled:    {"Recalled memory", "# Recalled memory", "knowledge", ""},
+	kindFormat:      {"Response format", "# Response format", "contract", "scaffold"},
+}
+
+// cutOrder is what a budget takes from, in turn. Identity and Persona are not in it.
+var cutOrder = [...]kind{kindRecent, kindActive, kindState, kindRecalled, kindPreferences, kindFormat}
 
 // section is one headed part of a page: a text, notes, or both.
 type section struct {
-	name, heading, layer string
-	text                 string // trusted, verbatim
-	source               string // of text
-	notes                []note
-	total                int // distinct notes there were
-	cut                  bool
-	scaffold             bool
+	kind    kind
+	heading string // with the persona's name, where that is known
+	text    string // trusted, verbatim
+	notes   []*note
+	total   int // distinct notes there were
+	cut     bool
 
-	rendered string // "" when there is nothing under the heading
-	chars    int
+	chars, size int // characters and bytes when rendered; 0 when there is nothing under the heading
 }
 
-// identitySection holds the files, blank ones skipped, and then what was learned.
-func identitySection(files []IdentityFile, learned picked) section {
+// identityText joins the files, blank ones skipped.
+func identityText(files []IdentityFile) string {
 	var texts []string
 	for _, f := range files {
 		if text := strings.TrimSpace(f.Text); text != "" {
 			texts = append(texts, trusted(text))
 		}
 	}
-	s := noteSection(nameIdentity, layerIdentity, learned)
-	s.text, s.source = strings.Join(texts, "\n\n"), "files"
-	return s
+	return strings.Join(texts, "\n\n")
 }
 
 func personaSection(p *Persona) section {
-	s := section{name: namePersona, heading: "## Persona", layer: layerIdentity, source: "persona"}
+	s := section{kind: kindPersona, heading: kinds[kindPersona].heading}
 	if p == nil {
 		return s
 	}
@@ -64,77 +71,84 @@ func personaSection(p *Persona) section {
 	return s
 }
 
-// stateSection holds the current state and, as its last note, the entities that it is about.
-func stateSection(state picked, entities []Entity, limit int) section {
-	s := noteSection(nameState, layerKnowledge, state)
-	if len(state.notes) == 0 || len(entities) == 0 {
-		return s
-	}
+// entitiesNote names the entities that the state is about; nil when there are none.
+func entitiesNote(entities []Entity, limit int) *note {
 	var names []string
 	for _, e := range entities[:min(len(entities), limit)] {
 		if name := shorten(escapeLine(e.Name), maxLabelChars); name != "" {
 			names = append(names, name+" ("+escapeLabel(e.Type)+")")
 		}
 	}
-	if n, ok := newNote(Frame{Type: "entities", Content: strings.Join(names, ", ")}); ok {
-		s.notes = append(s.notes, n)
-		s.total++
+	if n := newNote(&Frame{Type: "entities", Content: strings.Join(names, ", ")}); n.line != "" {
+		return n
 	}
-	return s
-}
-
-func noteSection(name, layer string, p picked) section {
-	return section{name: name, heading: "# " + name, layer: layer, notes: p.notes, total: p.total}
-}
-
-// recalledSection keeps the order of the search, which has weighed relevance, importance and recency already.
-func recalledSection(in Input, known *seen) section {
-	var found picked
-	if in.ScanSafe {
-		found = known.pick(in.Recalled, LimitsFor(in.Tier).Frames, asGiven)
-	}
-	return noteSection(nameRecalled, layerKnowledge, found)
-}
-
-func (a *Assembler) formatSection(in Input) section {
-	return section{
-		name: nameFormat, heading: "# " + nameFormat, layer: layerContract,
-		text: a.scaffold(in), source: "scaffold", scaffold: true,
-	}
+	return nil
 }
 
 // trusted guards the container against an operator's file that quotes its delimiters.
 func trusted(text string) string {
+	if !strings.Contains(text, tagName+">") {
+		return text
+	}
 	return strings.NewReplacer(openTag, "‹understudy-context›", closeTag, "‹/understudy-context›").Replace(text)
 }
 
-// render brings rendered and chars up to date.
-func (s *section) render() {
+// measure brings chars and size up to date.
+func (s *section) measure() {
 	if s.text == "" && len(s.notes) == 0 && !s.named() {
-		s.rendered, s.chars = "", 0
+		s.chars, s.size = 0, 0
 		return
 	}
-	var b strings.Builder
+	s.size = len(s.heading)
+	s.chars = utf8.RuneCountInString(s.heading)
+	if s.text != "" {
+		s.size += 1 + len(s.text)
+		s.chars += 1 + utf8.RuneCountInString(s.text)
+		if len(s.notes) > 0 {
+			s.size++
+			s.chars++
+		}
+	}
+	for _, n := range s.notes {
+		s.size += 1 + len(n.line)
+		s.chars += 1 + n.chars
+	}
+	if s.cut {
+		disclosed := len(s.appendDisclosure(nil))
+		s.size += disclosed
+		s.chars += disclosed
+	}
+}
+
+// write renders the section.
+func (s *section) write(b *strings.Builder) {
 	b.WriteString(s.heading)
 	if s.text != "" {
-		b.WriteString("\n" + s.text)
+		b.WriteByte('\n')
+		b.WriteString(s.text)
 		if len(s.notes) > 0 {
 			b.WriteByte('\n')
 		}
 	}
 	for _, n := range s.notes {
-		b.WriteString("\n" + n.line)
+		b.WriteByte('\n')
+		b.WriteString(n.line)
 	}
 	if s.cut {
-		fmt.Fprintf(&b, "\n(%d of %d shown)", len(s.notes), s.total)
+		b.Write(s.appendDisclosure(nil))
 	}
-	s.rendered = b.String()
-	s.chars = utf8.RuneCountInString(s.rendered)
+}
+
+// appendDisclosure says how much of the section is shown.
+func (s *section) appendDisclosure(b []byte) []byte {
+	b = strconv.AppendInt(append(b, "\n("...), int64(len(s.notes)), 10)
+	b = strconv.AppendInt(append(b, " of "...), int64(s.total), 10)
+	return append(b, " shown)"...)
 }
 
 // named reports whether the heading says something by itself, as "## Persona: Ada" does.
 func (s *section) named() bool {
-	return s.name == namePersona && s.heading != "## Persona"
+	return s.kind == kindPersona && s.heading != kinds[kindPersona].heading
 }
 
 // drop takes one thing away: the oldest note where the section tells of time, else the last, which ranks lowest; the
@@ -143,37 +157,41 @@ func (s *section) drop() {
 	s.cut = true
 	if len(s.notes) == 0 {
 		s.text = ""
-		s.render()
+		s.measure()
 		return
 	}
 	victim := len(s.notes) - 1
-	if s.name == nameState || s.name == nameRecent || s.name == nameActive {
+	if s.kind == kindState || s.kind == kindRecent || s.kind == kindActive {
 		for i := victim - 1; i >= 0; i-- {
-			if s.notes[i].at.Before(s.notes[victim].at) {
+			if s.notes[i].frame.CreatedAt.Before(s.notes[victim].frame.CreatedAt) {
 				victim = i
 			}
 		}
 	}
 	s.notes = append(s.notes[:victim:victim], s.notes[victim+1:]...)
-	s.render()
+	s.measure()
 }
 
-// origin says where the section's content came from.
-func (s *section) origin() string {
-	var workspace, personal bool
-	for _, n := range s.notes {
-		workspace = workspace || !n.personal
-		personal = personal || n.personal
-	}
-	var parts []string
+// origin is where a section's content came from: any of the bits below.
+type origin uint8
+
+const (
+	fromText origin = 1 << iota
+	fromWorkspace
+	fromPersonal
+)
+
+func (s *section) origin() origin {
+	var o origin
 	if s.text != "" || s.named() {
-		parts = append(parts, s.source)
+		o = fromText
 	}
-	if workspace {
-		parts = append(parts, "workspace memory")
+	for _, n := range s.notes {
+		if n.frame.Personal {
+			o |= fromPersonal
+		} else {
+			o |= fromWorkspace
+		}
 	}
-	if personal {
-		parts = append(parts, "personal memory")
-	}
-	return strings.Join(parts, ", ")
+	return o
 }

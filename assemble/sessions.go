@@ -12,13 +12,14 @@ import (
 // TurnKey identifies a human turn of a conversation by its place and its words.
 type TurnKey struct {
 	index int
-	sum   [sha256.Size]byte
+	sum   [16]byte
 }
 
 // KeyOf returns the key of the human message that stands at index in the request's messages. text is the human's own
 // text, as the client sent it.
 func KeyOf(index int, text string) TurnKey {
-	return TurnKey{index: index, sum: sha256.Sum256([]byte(text))}
+	sum := sha256.Sum256([]byte(text))
+	return TurnKey{index: index, sum: [16]byte(sum[:16])}
 }
 
 // SessionOptions configure [Sessions]. The zero value is not usable; start from [DefaultSessionOptions].
@@ -48,7 +49,7 @@ type Sessions struct {
 	assembler *Assembler
 	opts      SessionOptions
 
-	// mu guards what follows, epochs included. A plan takes some 10 to 60 µs, all of it computing, so one lock is enough.
+	// mu guards what follows, epochs included. A plan takes a few µs, all of it computing, so one lock is enough.
 	mu     sync.Mutex
 	byKey  map[string]*list.Element // of *epoch
 	recent *list.List               // of *epoch, most recently used first
@@ -77,50 +78,147 @@ func NewSessions(a *Assembler, opts SessionOptions) (*Sessions, error) {
 
 // Plan is what to add to one request.
 type Plan struct {
-	// Assembled is the account of this request: the block and the newest turn's prefix, with frames and characters
-	// counted over all prefixes.
-	Assembled
-	// Prefixes maps indices into the turns of the request to the text that goes before each, followed by
-	// [Separator]. Turns without one are absent. The newest turn's is also Assembled.UserPrefix.
-	Prefixes map[int]string
-	// TextBytes is the size of all sections in all texts, without their containers; ScaffoldBytes is how much of it is
-	// response scaffold.
-	TextBytes, ScaffoldBytes int
+	// SystemBlock is appended to the client's system prompt after [Separator].
+	SystemBlock string
+	// Prefixes are the texts that go before turns, in the order of the turns; turns without one are absent.
+	Prefixes []Prefix
+	// UserPrefix is the newest turn's text, also the last of Prefixes; empty for none.
+	UserPrefix string
+	// Scaffold is the response scaffold in use, part of one of the texts; empty for none.
+	Scaffold string
+	// FramesUsed counts the notes in all texts, TotalChars their characters. TextBytes is the size of all sections in
+	// all texts, without their containers; ScaffoldBytes is how much of it is response scaffold.
+	FramesUsed, TotalChars, TextBytes, ScaffoldBytes int
 	// Epoch numbers the epoch that the request belongs to; another number means other bytes. It is 0 when nothing is
 	// kept.
 	Epoch int
+
+	in             Input // without its texts and frames
+	block, newest  *piece
+	earlier        []*piece
+	key            string
+	opened, turned bool // this plan began the epoch, or rendered the newest turn's prefix
+	turn           TurnKey
 }
 
+// Prefix is the text that goes before one turn of a request, followed by [Separator].
+type Prefix struct {
+	Turn int // index into the turns that were planned for
+	Text string
+}
+
+// Account tells of the block and the newest turn's prefix in full, with frames and characters counted over all texts.
+func (p *Plan) Account() Assembled { return account(&p.in, p.block, p.newest, p.earlier...) }
+
+// Fill completes an input with what memory knows. It is asked only for a turn that nothing was rendered for yet, and
+// then for what a search found for the query; with opening also for everything that an epoch opens with.
+type Fill func(in *Input, opening bool) error
+
+// need is what a plan needs of memory.
+type need int8
+
+const (
+	needNothing need = iota
+	needRecalled
+	needAll
+)
+
 // Plan returns what to add to a request of the conversation named key, whose human turns are turns, oldest first, the
-// newest being the one that in describes.
+// newest being the one that in describes. fill is called at most twice, without any lock; nil says that in is complete.
+// The only errors are fill's.
 //
 // The key must tell apart everyone who may not see each other's memories: two users who share a session need two keys.
 // With an empty key, or in [PlacementSystem], nothing is kept and the prompt is rendered afresh.
-func (s *Sessions) Plan(key string, turns []TurnKey, in Input) Plan {
-	if key == "" || s.assembler.opts.Placement == PlacementSystem {
-		e := s.assembler.open(0, turns, in)
-		return e.plan(turns, in)
+func (s *Sessions) Plan(key string, turns []TurnKey, in Input, fill Fill) (Plan, error) {
+	have := needNothing
+	if fill == nil {
+		have = needAll
 	}
+	if key == "" || s.assembler.opts.Placement == PlacementSystem {
+		if have < needAll {
+			if err := fill(&in, true); err != nil {
+				return Plan{}, err
+			}
+		}
+		return s.assembler.open("", 0, turns, &in).plan(turns, &in), nil
+	}
+	for {
+		plan, wants := s.attempt(key, turns, &in, have)
+		if wants <= have {
+			return plan, nil
+		}
+		if err := fill(&in, wants == needAll); err != nil {
+			return Plan{}, err
+		}
+		have = wants
+	}
+}
+
+// attempt plans with what it has of memory, or says what it needs.
+func (s *Sessions) attempt(key string, turns []TurnKey, in *Input, have need) (Plan, need) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.opts.Clock()
 	s.expire(now)
 
 	e := s.find(key)
-	if e == nil || !e.extend(s.assembler, turns, in) {
-		s.opened++
-		fresh := s.assembler.open(s.opened, turns, in)
-		s.remove(e)
-		e = fresh
-		e.key = key
-		s.byKey[key] = s.recent.PushFront(e)
+	opened, turned := false, false
+	if e != nil {
+		newest := len(turns) - 1
+		switch {
+		case !e.fits(s.assembler, turns):
+			e = nil
+		case newest < 0 || e.turns[turns[newest]] != nil:
+			e.passOver(turns)
+		case have < needRecalled:
+			return Plan{}, needRecalled
+		case e.extend(s.assembler, turns, in) == nil:
+			e = nil
+		default:
+			turned = true
+		}
+	}
+	if e == nil {
+		if have < needAll {
+			return Plan{}, needAll
+		}
+		e, opened = s.begin(key, turns, in), true
 	}
 	e.used = now
 	s.recent.MoveToFront(s.byKey[key])
 	s.bytes += e.grown()
 	plan := e.plan(turns, in)
+	plan.key, plan.opened, plan.turned = key, opened, turned
+	if n := len(turns); n > 0 {
+		plan.turn = turns[n-1]
+	}
 	s.evict()
-	return plan
+	return plan, needNothing
+}
+
+// begin opens an epoch in the place of the one there is.
+func (s *Sessions) begin(key string, turns []TurnKey, in *Input) *epoch {
+	s.opened++
+	e := s.assembler.open(key, s.opened, turns, in)
+	s.remove(s.find(key))
+	s.byKey[key] = s.recent.PushFront(e)
+	return e
+}
+
+// Withdraw takes back what a plan was the first to render, because no model has read it: the next plan for the same
+// turn may render it anew, for another model. It does nothing to what an earlier request was answered with.
+func (s *Sessions) Withdraw(p *Plan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.find(p.key)
+	switch {
+	case e == nil || e.number != p.Epoch:
+	case p.opened && e.served <= 1:
+		s.remove(e)
+	case p.turned && e.turns[p.turn] != nil:
+		e.forget(p.turn)
+		s.bytes += e.grown()
+	}
 }
 
 // Drop ends every epoch that match approves, so that what it holds is never sent again, and returns their number.

@@ -41,6 +41,31 @@ func keysOf(turns ...string) []TurnKey {
 	return out
 }
 
+// planned is a plan in full.
+type planned struct {
+	Assembled
+	Prefixes map[int]string
+	Epoch    int
+}
+
+// plan asks for a plan with all that is known, and checks that its sums are those of its account.
+func plan(t testing.TB, s *Sessions, key string, turns []TurnKey, in Input) planned {
+	t.Helper()
+	p, err := s.Plan(key, turns, in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := planned{Assembled: p.Account(), Prefixes: map[int]string{}, Epoch: p.Epoch}
+	for _, prefix := range p.Prefixes {
+		got.Prefixes[prefix.Turn] = prefix.Text
+	}
+	if p.FramesUsed != got.Debug.FramesUsed || p.TotalChars != got.Debug.TotalChars ||
+		p.Scaffold != got.Scaffold || p.SystemBlock != got.SystemBlock || p.UserPrefix != got.UserPrefix {
+		t.Errorf("plan %+v differs from its account %+v", p, got)
+	}
+	return got
+}
+
 // recall is an input in which a search found the frames numbered so.
 func recall(numbers ...int) Input {
 	in := Input{ScanSafe: true, Tier: Small, Shape: "compare", ShapeConfidence: 0.9}
@@ -53,7 +78,7 @@ func recall(numbers ...int) Input {
 
 func TestPlanKeepsBytes(t *testing.T) {
 	s, clock := newSessions(t, newAssembler(t, nil), nil)
-	one := s.Plan("k", keysOf("a"), recall(0, 1))
+	one := plan(t, s, "k", keysOf("a"), recall(0, 1))
 	if got := sectionLines(one.SystemBlock, "# Recalled memory"); len(got) != 2 {
 		t.Fatalf("first turn recalls %q, want two frames in the system block:\n%s", got, one.SystemBlock)
 	}
@@ -64,7 +89,7 @@ func TestPlanKeepsBytes(t *testing.T) {
 	clock.now = clock.now.Add(time.Minute)
 	later := recall(1, 2)
 	later.State = frames("decision", 3) // memory grew meanwhile
-	two := s.Plan("k", keysOf("a", "b"), later)
+	two := plan(t, s, "k", keysOf("a", "b"), later)
 	if two.SystemBlock != one.SystemBlock || two.Epoch != one.Epoch {
 		t.Errorf("the system block changed:\n%s", cmp.Diff(one.SystemBlock, two.SystemBlock))
 	}
@@ -83,7 +108,7 @@ func TestPlanKeepsBytes(t *testing.T) {
 	t.Run("asked again", func(t *testing.T) { // a retry, a regenerated answer, the next step of a tool loop
 		again := recall(5, 6)
 		again.Tier, again.Shape = Frontier, "draft"
-		got := s.Plan("k", keysOf("a", "b"), again)
+		got := plan(t, s, "k", keysOf("a", "b"), again)
 		if diff := cmp.Diff(two.Prefixes, got.Prefixes); diff != "" || got.SystemBlock != one.SystemBlock {
 			t.Errorf("bytes changed:\n%s", diff)
 		}
@@ -91,7 +116,7 @@ func TestPlanKeepsBytes(t *testing.T) {
 	t.Run("asked again in a fixed format", func(t *testing.T) {
 		fixed := recall(2)
 		fixed.FormatFixed = true
-		got := s.Plan("k", keysOf("a", "b"), fixed)
+		got := plan(t, s, "k", keysOf("a", "b"), fixed)
 		if got.Scaffold != "" || got.Debug.ScaffoldApplied || strings.Contains(got.Prefixes[1], "Response format") {
 			t.Errorf("scaffold = %q in\n%s", got.Scaffold, got.Prefixes[1])
 		}
@@ -99,36 +124,36 @@ func TestPlanKeepsBytes(t *testing.T) {
 		if got.Prefixes[1] != want {
 			t.Errorf("prefix = %q, want %q", got.Prefixes[1], want)
 		}
-		first := s.Plan("k", keysOf("a"), fixed)
+		first := plan(t, s, "k", keysOf("a"), fixed)
 		if len(first.Prefixes) != 0 || first.Debug.ScaffoldApplied {
 			t.Errorf("first turn's prefixes = %v, want none", first.Prefixes)
 		}
 	})
 	t.Run("branch", func(t *testing.T) { // from the first turn, where fact 2 was never shown
-		got := s.Plan("k", keysOf("a", "c"), recall(2))
+		got := plan(t, s, "k", keysOf("a", "c"), recall(2))
 		if got.Prefixes[0] != one.Prefixes[0] || !strings.Contains(got.Prefixes[1], "fact number 02") {
 			t.Errorf("prefixes = %v", got.Prefixes)
 		}
 	})
 	t.Run("edited history", func(t *testing.T) {
-		got := s.Plan("k", keysOf("A", "b", "d"), recall(3))
+		got := plan(t, s, "k", keysOf("A", "b", "d"), recall(3))
 		if _, there := got.Prefixes[0]; there || got.Prefixes[1] != two.Prefixes[1] {
 			t.Errorf("prefixes = %v, want none for the edited turn and the old one for the next", got.Prefixes)
 		}
-		again := s.Plan("k", keysOf("A"), recall(4))
+		again := plan(t, s, "k", keysOf("A"), recall(4))
 		if len(again.Prefixes) != 0 {
 			t.Errorf("prefixes = %v, want none: the turn went out without one", again.Prefixes)
 		}
 	})
 	t.Run("another conversation", func(t *testing.T) {
-		got := s.Plan("k2", keysOf("a", "b"), recall(7))
+		got := plan(t, s, "k2", keysOf("a", "b"), recall(7))
 		if got.Epoch == one.Epoch || !strings.Contains(got.SystemBlock, "fact number 07") || len(got.Prefixes) != 1 {
 			t.Errorf("got epoch %d, prefixes %v", got.Epoch, got.Prefixes)
 		}
 	})
 	t.Run("cold", func(t *testing.T) {
 		clock.now = clock.now.Add(5*time.Minute + 1)
-		got := s.Plan("k", keysOf("a", "b", "e"), recall(8))
+		got := plan(t, s, "k", keysOf("a", "b", "e"), recall(8))
 		if got.Epoch == one.Epoch || !strings.Contains(got.SystemBlock, "fact number 08") || len(got.Prefixes) != 1 {
 			t.Errorf("got epoch %d, prefixes %v", got.Epoch, got.Prefixes)
 		}
@@ -141,7 +166,7 @@ func TestPlanKeepsBytes(t *testing.T) {
 func TestPlanWithoutHumanTurn(t *testing.T) {
 	s, _ := newSessions(t, newAssembler(t, nil), nil)
 	for range 2 {
-		got := s.Plan("k", nil, recall(0))
+		got := plan(t, s, "k", nil, recall(0))
 		if got.SystemBlock == "" || len(got.Prefixes) != 0 || got.UserPrefix != "" || got.Debug.ScaffoldApplied {
 			t.Errorf("got %+v, want a system block alone", got)
 		}
@@ -151,9 +176,9 @@ func TestPlanWithoutHumanTurn(t *testing.T) {
 func TestPlanAfresh(t *testing.T) {
 	whole, _ := newSessions(t, newAssembler(t, systemPlacement), nil)
 	epoch, _ := newSessions(t, newAssembler(t, nil), nil)
-	for name, plan := range map[string]func(in Input) Plan{
-		"system placement": func(in Input) Plan { return whole.Plan("k", keysOf("a", "b"), in) },
-		"no key":           func(in Input) Plan { return epoch.Plan("", keysOf("a", "b"), in) },
+	for name, plan := range map[string]func(in Input) planned{
+		"system placement": func(in Input) planned { return plan(t, whole, "k", keysOf("a", "b"), in) },
+		"no key":           func(in Input) planned { return plan(t, epoch, "", keysOf("a", "b"), in) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n := range 2 {
@@ -167,7 +192,7 @@ func TestPlanAfresh(t *testing.T) {
 			}
 		})
 	}
-	if got := whole.Plan("k", keysOf("a"), recall(0)); len(got.Prefixes) != 0 {
+	if got := plan(t, whole, "k", keysOf("a"), recall(0)); len(got.Prefixes) != 0 {
 		t.Errorf("system placement has prefixes %v", got.Prefixes)
 	}
 	if whole.Len()+epoch.Len() != 0 {
@@ -182,7 +207,7 @@ func TestEpochEndsWhenFull(t *testing.T) {
 	epochs := map[int]int{} // turns by epoch
 	for i := range 40 {
 		turns = append(turns, fmt.Sprint("turn ", i))
-		got := s.Plan("k", keysOf(turns...), recall(2*i, 2*i+1))
+		got := plan(t, s, "k", keysOf(turns...), recall(2*i, 2*i+1))
 		epochs[got.Epoch]++
 		if got.Debug.TotalChars > budget {
 			t.Errorf("turn %d: %d characters, want at most %d", i, got.Debug.TotalChars, budget)
@@ -209,10 +234,10 @@ func TestSessionsAreBounded(t *testing.T) {
 	a := newAssembler(t, nil)
 	t.Run("by number", func(t *testing.T) {
 		s, _ := newSessions(t, a, func(o *SessionOptions) { o.MaxSessions = 3 })
-		first := s.Plan("0", keysOf("a"), recall(0))
+		first := plan(t, s, "0", keysOf("a"), recall(0))
 		for i := 1; i < 10; i++ {
-			s.Plan(fmt.Sprint(i), keysOf("a"), recall(0))
-			if got := s.Plan("0", keysOf("a"), recall(1)); got.Epoch != first.Epoch {
+			plan(t, s, fmt.Sprint(i), keysOf("a"), recall(0))
+			if got := plan(t, s, "0", keysOf("a"), recall(1)); got.Epoch != first.Epoch {
 				t.Fatalf("the conversation in use was dropped after %d others", i)
 			}
 		}
@@ -224,7 +249,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		const limit = 20_000
 		s, _ := newSessions(t, a, func(o *SessionOptions) { o.MaxBytes = limit })
 		for i := range 200 {
-			s.Plan(fmt.Sprint(i%50), keysOf("a", fmt.Sprint(i)), recall(i))
+			plan(t, s, fmt.Sprint(i%50), keysOf("a", fmt.Sprint(i)), recall(i))
 			if s.bytes > limit || s.bytes < 0 {
 				t.Fatalf("%d bytes are kept, want at most %d", s.bytes, limit)
 			}
@@ -239,7 +264,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	})
 	t.Run("larger than the whole", func(t *testing.T) {
 		s, _ := newSessions(t, a, func(o *SessionOptions) { o.MaxBytes = 1 })
-		if got := s.Plan("k", keysOf("a"), recall(0)); got.SystemBlock == "" || s.Len() != 0 || s.bytes != 0 {
+		if got := plan(t, s, "k", keysOf("a"), recall(0)); got.SystemBlock == "" || s.Len() != 0 || s.bytes != 0 {
 			t.Errorf("%d conversations and %d bytes are kept, want none", s.Len(), s.bytes)
 		}
 	})
@@ -247,10 +272,10 @@ func TestSessionsAreBounded(t *testing.T) {
 
 func TestDrop(t *testing.T) {
 	s, _ := newSessions(t, newAssembler(t, nil), nil)
-	s.Plan("ann/1", keysOf("a"), recall(0))
-	s.Plan("ann/2", keysOf("a"), recall(1))
-	s.Plan("bob/1", keysOf("a"), recall(2))
-	s.Plan("bob/1", keysOf("a", "b"), recall(3))
+	plan(t, s, "ann/1", keysOf("a"), recall(0))
+	plan(t, s, "ann/2", keysOf("a"), recall(1))
+	plan(t, s, "bob/1", keysOf("a"), recall(2))
+	plan(t, s, "bob/1", keysOf("a", "b"), recall(3))
 	carries := func(id string) func(string, []string) bool {
 		return func(_ string, ids []string) bool { return slices.Contains(ids, id) }
 	}
@@ -271,7 +296,7 @@ func TestDrop(t *testing.T) {
 			}
 		})
 	}
-	if got := s.Plan("bob/1", keysOf("a", "b"), recall(9)); strings.Contains(fmt.Sprint(got), "fact number 03") {
+	if got := plan(t, s, "bob/1", keysOf("a", "b"), recall(9)); strings.Contains(fmt.Sprint(got), "fact number 03") {
 		t.Errorf("the dropped frame came again: %v", got)
 	}
 }
@@ -306,7 +331,7 @@ func TestPlanProperties(t *testing.T) {
 			} // else regenerate
 			in := recall(rng.IntN(memories), rng.IntN(memories), rng.IntN(memories))
 			in.Tier = ModelTier(rng.IntN(3) - 1)
-			got := s.Plan("k", keysOf(turns...), in)
+			got := plan(t, s, "k", keysOf(turns...), in)
 
 			if block, ok := blocks[got.Epoch]; ok && block != got.SystemBlock {
 				t.Fatalf("seed %d, step %d: the system block changed within epoch %d", seed, step, got.Epoch)
@@ -334,7 +359,7 @@ func TestPlanConcurrently(t *testing.T) {
 	s, _ := newSessions(t, newAssembler(t, nil), nil)
 	const conversations, turns, requests = 4, 6, 8
 	for turn := range turns {
-		var plans [conversations][requests]Plan
+		var plans [conversations][requests]planned
 		var wg sync.WaitGroup
 		for c := range conversations {
 			for r := range requests {
@@ -343,7 +368,7 @@ func TestPlanConcurrently(t *testing.T) {
 					for i := range turn + 1 {
 						texts = append(texts, fmt.Sprint(c, i))
 					}
-					plans[c][r] = s.Plan(fmt.Sprint(c), keysOf(texts...), recall(turn, 10+r))
+					plans[c][r] = plan(t, s, fmt.Sprint(c), keysOf(texts...), recall(turn, 10+r))
 				})
 			}
 		}

@@ -119,15 +119,15 @@ func billions(name string) float64 {
 // Limits say how much memory a tier gets.
 type Limits struct {
 	// Frames bounds the notes of each section.
-	Frames int
+	Frames int `json:"frames"`
 	// RecallLimit is how many items to search for. It is twice Frames, because some of what is found is already in
 	// the prompt.
-	RecallLimit int
+	RecallLimit int `json:"recall_limit"`
 	// Floor is the least score at which a found item is worth showing. The search's own relevance gate decides what
 	// matches at all; the floor only keeps a weaker reader from weak matches.
-	Floor float64
+	Floor float64 `json:"floor"`
 	// Profile names the scoring profile for the search.
-	Profile string
+	Profile string `json:"profile"`
 }
 
 // LimitsFor returns the limits of a tier: 3, 6 or 10 frames a section. The small tier searches by importance, since
