@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,11 +117,13 @@ func (x *exchange) fallBack(f routing.Failure, out *outbound) bool {
 	if x.s.cfg.Router == nil || x.decision.Model == nil || x.failOpen != "" || x.cancel.cancelled() {
 		return false
 	}
+	before := x.modelTier()
 	if !x.s.cfg.Router.Next(&x.request, &x.decision, f) {
 		return false
 	}
+	x.reassemble(before)
 	out.upstream = x.s.upstreams[x.decision.Model.Upstream]
-	return x.splice(out, append(x.modelEdits(), x.edits...)) == nil
+	return x.splice(out, slices.Concat(x.modelEdits(), x.edits, x.added)) == nil
 }
 
 // hold reads the body and keeps it for later reading; whole is false when it

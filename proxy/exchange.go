@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/memory"
@@ -35,14 +36,18 @@ type exchange struct {
 	shape    scoring.Shape
 	request  routing.Request // what routing was asked, for a fallback
 	decision routing.Decision
-	edits    []chat.Edit // of the body, but for the model's
+	edits    []chat.Edit // of the body, but for the model's and the prompt's
+	added    []chat.Edit // what assembly adds to the prompt
+	prompt   assemble.Plan
 
 	askedUsage bool // the usage chunk of a stream was our wish, not the client's
 	scored     bool // score and shape hold
 	words      string
-	opens      bool  // by all we can tell, a conversation's first turn
-	humans     []int // indices of the human messages, oldest first
-	human      int   // index of the newest human message, -1 none
+	opens      bool     // by all we can tell, a conversation's first turn
+	humans     []int    // indices of the human messages, oldest first
+	human      int      // index of the newest human message, -1 none
+	said       []string // what the human messages say, once assembly has heard them
+	turns      []assemble.TurnKey
 	sideCall   bool
 
 	injected struct{ memory, scaffold int } // bytes

@@ -11,7 +11,6 @@ import (
 
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
-	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/routing"
 	"github.com/understudy-ai/understudy/scoring"
 )
@@ -47,7 +46,7 @@ func (x *exchange) plan() (*outbound, error) {
 		return nil, e
 	}
 	if err == nil {
-		err = x.splice(out, slices.Concat(x.modelEdits(), x.edits))
+		err = x.splice(out, slices.Concat(x.modelEdits(), x.edits, x.added))
 		x.failedIf("splice", err)
 	}
 	if err != nil {
@@ -168,7 +167,7 @@ func (e *stepError) Unwrap() error { return e.err }
 // open prepares a request that fails open: nothing is changed, but a name that
 // no upstream knows becomes one that it does.
 func (x *exchange) open() {
-	x.edits, x.askedUsage = nil, false
+	x.edits, x.added, x.askedUsage = nil, nil, false
 	x.decision.Model, x.decision.Reason = nil, "failopen"
 	x.keepReal()
 }
@@ -273,161 +272,4 @@ func (x *exchange) stepRoute(context.Context) error {
 		s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
 	}
 	return err
-}
-
-// stepAssemble recalls and writes what goes into the prompt.
-func (x *exchange) stepAssemble(ctx context.Context) error {
-	a := x.s.cfg.Assembly
-	if a == nil || x.who.context == "none" || x.human < 0 || x.sideCall {
-		return nil
-	}
-	agent := a.Agents[x.who.agent]
-	in := assemble.Input{
-		Identity: agent.Identity, Persona: agent.Persona, ScanSafe: true, Query: x.words, Tier: x.modelTier(),
-		Shape: string(x.shape.Type), ShapeConfidence: x.shape.Confidence, FormatFixed: x.view.FormatFixed,
-		HeldOut: assemble.HeldOut(x.session, a.HoldOut),
-	}
-	turns := make([]assemble.TurnKey, len(x.humans))
-	said := make([]string, len(x.humans))
-	for i, at := range x.humans {
-		said[i] = x.view.Text(at)
-		turns[i] = assemble.KeyOf(at, said[i])
-	}
-	if err := x.recall(ctx, &in, said); err != nil {
-		return &stepError{"memory", err}
-	}
-	// Users must not share what was recalled for one of them, even when they
-	// share a session.
-	plan := a.Sessions.Plan(digest(x.session, x.who.user), turns, in)
-	if x.fits(&plan) {
-		x.insert(&plan)
-	}
-	return nil
-}
-
-// fits reports whether the model's window has room for what we would add. A
-// request that fills it goes out as it came: it must not fail because of us.
-func (x *exchange) fits(plan *assemble.Plan) bool {
-	m := x.billed()
-	if m == nil || m.Context == 0 {
-		return true
-	}
-	added := len(plan.SystemBlock)
-	for _, prefix := range plan.Prefixes {
-		added += len(prefix)
-	}
-	return (x.view.TextBytes+added)/bytesPerToken <= m.Context
-}
-
-// insert turns a plan into edits and counts what it adds.
-func (x *exchange) insert(plan *assemble.Plan) {
-	add := func(e chat.Edit, ok bool) {
-		if ok {
-			x.edits = append(x.edits, e)
-			x.injected.memory += len(e.New)
-		}
-	}
-	if lead := x.view.Leading(); plan.SystemBlock != "" {
-		if own, resent := x.resent(lead); resent {
-			add(x.view.SetText(lead, joined(own, plan.SystemBlock)))
-		} else {
-			add(x.view.AppendSystem(plan.SystemBlock))
-		}
-	}
-	for i, prefix := range plan.Prefixes {
-		at := x.humans[i]
-		if own, resent := x.resent(at); resent {
-			add(x.view.SetText(at, joined(prefix, own)))
-		} else {
-			add(x.view.PrefixUser(at, prefix))
-		}
-	}
-	// What holds nothing but a scaffold is there for the scaffold.
-	x.injected.scaffold = plan.ScaffoldBytes
-	if plan.ScaffoldBytes == plan.TextBytes {
-		x.injected.scaffold = x.injected.memory
-	}
-	x.injected.memory = max(0, x.injected.memory-x.injected.scaffold)
-	x.entry.MemoriesUsed = plan.Debug.FramesUsed
-}
-
-// resent reports whether a message holds additions of ours, or something that
-// looks like them, and what it says without: a client may send back what it
-// saw.
-func (x *exchange) resent(message int) (own string, resent bool) {
-	if message < 0 {
-		return "", false
-	}
-	text := x.view.Text(message)
-	own = assemble.Strip(text)
-	return own, own != text
-}
-
-func joined(first, second string) string {
-	if first == "" || second == "" {
-		return first + second
-	}
-	return first + assemble.Separator + second
-}
-
-// modelTier is the size class of the model that will read the prompt.
-func (x *exchange) modelTier() assemble.ModelTier {
-	if m := x.billed(); m != nil {
-		return m.Tier
-	}
-	return assemble.TierForModel(x.decision.Requested)
-}
-
-// recall fills the memory sections of a prompt. What the conversation itself
-// still says is not brought in again.
-func (x *exchange) recall(ctx context.Context, in *assemble.Input, said []string) error {
-	s := x.s
-	if s.cfg.Memory == nil || x.who.memory == "off" {
-		return nil
-	}
-	scope, err := memory.NewScope(x.who.tenant, x.who.agent, x.who.user)
-	if err != nil { // a name that can't be one, such as one with control characters
-		s.cfg.Metrics.Recalls.WithLabelValues("no_scope").Inc()
-		return nil
-	}
-	limits := assemble.LimitsFor(in.Tier)
-	found, err := s.cfg.Memory.Recall(ctx, scope, memory.Query{Text: x.words, Limit: limits.RecallLimit, Floor: limits.Floor, Profile: limits.Profile})
-	if err != nil {
-		s.cfg.Metrics.Recalls.WithLabelValues("error").Inc()
-		return err
-	}
-	inSight := func(item memory.Item) bool {
-		return slices.ContainsFunc(said, func(text string) bool { return strings.Contains(text, item.Content) })
-	}
-	found.Pinned = slices.DeleteFunc(found.Pinned, inSight)
-	found.Items = slices.DeleteFunc(found.Items, inSight)
-	result := "empty"
-	if len(found.Pinned)+len(found.Items) > 0 {
-		result = "found"
-	}
-	s.cfg.Metrics.Recalls.WithLabelValues(result).Inc()
-	place(in, found)
-	return nil
-}
-
-// place sorts what was recalled into the sections of a prompt. A conversation's
-// first turn shows the typed ones; later turns show of Recalled what is new.
-func place(in *assemble.Input, found memory.Recalled) {
-	for _, item := range slices.Concat(found.Items, found.Pinned) {
-		f := assemble.Frame{
-			ID: item.ID, Type: string(item.Type), Content: item.Content, Importance: item.Importance,
-			CreatedAt: item.CreatedAt, Personal: item.User != "",
-		}
-		switch item.Type {
-		case memory.Identity:
-			in.LearnedIdentity = append(in.LearnedIdentity, f)
-		case memory.Preference:
-			in.Preferences = append(in.Preferences, f)
-		case memory.Decision, memory.Fact, memory.Goal:
-			in.State = append(in.State, f)
-		case memory.Todo:
-			in.ActiveWork = append(in.ActiveWork, f)
-		}
-		in.Recalled = append(in.Recalled, f)
-	}
 }

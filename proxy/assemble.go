@@ -1,0 +1,213 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/memory"
+)
+
+// This file is the smart step that writes what goes into the prompt.
+
+// stepAssemble plans what to add to the prompt for the model chosen.
+func (x *exchange) stepAssemble(ctx context.Context) error {
+	a := x.s.cfg.Assembly
+	if a == nil || x.who.context == "none" || x.human < 0 || x.sideCall {
+		return nil
+	}
+	agent := a.Agents[x.who.agent]
+	in := assemble.Input{
+		Identity: agent.Identity, Persona: agent.Persona, ScanSafe: true, Query: x.words, Tier: x.modelTier(),
+		Shape: string(x.shape.Type), ShapeConfidence: x.shape.Confidence, FormatFixed: x.view.FormatFixed,
+		HeldOut: a.HoldOut > 0 && assemble.HeldOut(x.session, a.HoldOut),
+	}
+	if x.said == nil {
+		x.hear()
+	}
+	var err error
+	x.prompt, err = a.Sessions.Plan(x.promptKey(), x.turns, in, func(in *assemble.Input, _ bool) error {
+		return x.recall(ctx, in)
+	})
+	if err != nil {
+		return &stepError{"memory", err}
+	}
+	if x.fits() {
+		x.insert()
+	}
+	return nil
+}
+
+// hear reads what the human said in the whole conversation.
+func (x *exchange) hear() {
+	x.said = make([]string, len(x.humans))
+	x.turns = make([]assemble.TurnKey, len(x.humans))
+	for i, at := range x.humans {
+		x.said[i] = x.view.Text(at)
+		x.turns[i] = assemble.KeyOf(at, x.said[i])
+	}
+}
+
+// promptKey names the conversation for what is added to it. Users must not
+// share what was recalled for one of them, even when they share a session, and
+// a request without memory must not show what others were given.
+func (x *exchange) promptKey() string {
+	mode := ""
+	if x.who.memory == "off" {
+		mode = "off"
+	}
+	return digest(x.session, x.who.user, mode)
+}
+
+// fits reports whether the model's window has room for what we would add. A
+// request that fills it goes out as it came: it must not fail because of us.
+func (x *exchange) fits() bool {
+	m := x.billed()
+	if m == nil || m.Context == 0 {
+		return true
+	}
+	added := len(x.prompt.SystemBlock)
+	for _, p := range x.prompt.Prefixes {
+		added += len(p.Text)
+	}
+	return (x.view.TextBytes+added)/bytesPerToken <= m.Context
+}
+
+// insert turns the plan into edits and counts what it adds.
+func (x *exchange) insert() {
+	plan := &x.prompt
+	total := 0
+	add := func(e chat.Edit, ok bool) {
+		if ok {
+			x.added = append(x.added, e)
+			total += len(e.New)
+		}
+	}
+	if lead := x.view.Leading(); plan.SystemBlock != "" {
+		if own, resent := x.resent(lead); resent {
+			add(x.view.SetText(lead, joined(own, plan.SystemBlock)))
+		} else {
+			add(x.view.AppendSystem(plan.SystemBlock))
+		}
+	}
+	for _, p := range plan.Prefixes {
+		at := x.humans[p.Turn]
+		if own, resent := x.without(x.said[p.Turn]); resent {
+			add(x.view.SetText(at, joined(p.Text, own)))
+		} else {
+			add(x.view.PrefixUser(at, p.Text))
+		}
+	}
+	// What holds nothing but a scaffold is there for the scaffold.
+	x.injected.scaffold = plan.ScaffoldBytes
+	if plan.ScaffoldBytes == plan.TextBytes {
+		x.injected.scaffold = total
+	}
+	x.injected.memory = max(0, total-x.injected.scaffold)
+	x.entry.MemoriesUsed = plan.FramesUsed
+}
+
+// reassemble writes the prompt anew for a model of another tier that takes the
+// place of one that failed. What the conversation was answered with before
+// stays as it is; what this request was the first to carry, no model has read.
+func (x *exchange) reassemble(before assemble.ModelTier) {
+	if x.turns == nil || x.modelTier() == before {
+		return
+	}
+	x.s.cfg.Assembly.Sessions.Withdraw(&x.prompt)
+	x.added, x.injected.memory, x.injected.scaffold, x.entry.MemoriesUsed = nil, 0, 0, 0
+	ctx, cancel := context.WithTimeout(context.Background(), x.s.cfg.Limits.SmartBudget)
+	defer cancel()
+	if x.guard(ctx, "assembly", x.stepAssemble) != nil {
+		x.added = nil
+	}
+}
+
+// resent reports whether a message holds additions of ours, or something that
+// looks like them, and what it says without: a client may send back what it
+// saw.
+func (x *exchange) resent(message int) (own string, resent bool) {
+	if message < 0 {
+		return "", false
+	}
+	return x.without(x.view.Text(message))
+}
+
+// without takes our additions from a text.
+func (x *exchange) without(text string) (own string, changed bool) {
+	own = assemble.Strip(text)
+	return own, len(own) != len(text)
+}
+
+func joined(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + assemble.Separator + second
+}
+
+// modelTier is the size class of the model that will read the prompt.
+func (x *exchange) modelTier() assemble.ModelTier {
+	if m := x.billed(); m != nil {
+		return m.Tier
+	}
+	return assemble.TierForModel(x.decision.Requested)
+}
+
+// recall fills the memory sections of a prompt. What the conversation itself
+// still says is not brought in again.
+func (x *exchange) recall(ctx context.Context, in *assemble.Input) error {
+	s := x.s
+	if s.cfg.Memory == nil || x.who.memory == "off" {
+		return nil
+	}
+	scope, err := memory.NewScope(x.who.tenant, x.who.agent, x.who.user)
+	if err != nil { // a name that can't be one, such as one with control characters
+		s.cfg.Metrics.Recalls.WithLabelValues("no_scope").Inc()
+		return nil
+	}
+	limits := assemble.LimitsFor(in.Tier)
+	found, err := s.cfg.Memory.Recall(ctx, scope, memory.Query{Text: x.words, Limit: limits.RecallLimit, Floor: limits.Floor, Profile: limits.Profile})
+	if err != nil {
+		s.cfg.Metrics.Recalls.WithLabelValues("error").Inc()
+		return err
+	}
+	result := "empty"
+	if len(found.Pinned)+len(found.Items) > 0 {
+		result = "found"
+	}
+	s.cfg.Metrics.Recalls.WithLabelValues(result).Inc()
+	found.Pinned = slices.DeleteFunc(found.Pinned, x.inSight)
+	found.Items = slices.DeleteFunc(found.Items, x.inSight)
+	place(in, found)
+	return nil
+}
+
+// inSight reports whether the conversation still says what a memory says.
+func (x *exchange) inSight(item memory.Item) bool {
+	return slices.ContainsFunc(x.said, func(text string) bool { return strings.Contains(text, item.Content) })
+}
+
+// place sorts what was recalled into the sections of a prompt. A conversation's
+// first turn shows the typed ones; later turns show of Recalled what is new.
+func place(in *assemble.Input, found memory.Recalled) {
+	for _, item := range slices.Concat(found.Items, found.Pinned) {
+		f := assemble.Frame{
+			ID: item.ID, Type: string(item.Type), Content: item.Content, Importance: item.Importance,
+			CreatedAt: item.CreatedAt, Personal: item.User != "",
+		}
+		switch item.Type {
+		case memory.Identity:
+			in.LearnedIdentity = append(in.LearnedIdentity, f)
+		case memory.Preference:
+			in.Preferences = append(in.Preferences, f)
+		case memory.Decision, memory.Fact, memory.Goal:
+			in.State = append(in.State, f)
+		case memory.Todo:
+			in.ActiveWork = append(in.ActiveWork, f)
+		}
+		in.Recalled = append(in.Recalled, f)
+	}
+}
