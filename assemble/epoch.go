@@ -12,7 +12,6 @@ type epoch struct {
 	key    string
 	number int
 	used   time.Time
-	logged time.Time // when the journal last heard of it
 	block  *piece
 	turns  map[TurnKey]*piece
 	served int // turns that were the newest of a request

@@ -222,6 +222,7 @@ func (s *Sessions) Withdraw(p *Plan) {
 }
 
 // Drop ends every epoch that match approves, so that what it holds is never sent again, and returns their number.
+// Rendered notes that are kept for reuse go, too.
 // match sees the conversation's key and the IDs of the frames that its additions show; it must not call s.
 func (s *Sessions) Drop(match func(key string, frameIDs []string) bool) int {
 	s.mu.Lock()
@@ -233,6 +234,7 @@ func (s *Sessions) Drop(match func(key string, frameIDs []string) bool) int {
 			dropped++
 		}
 	}
+	s.assembler.lines.clear()
 	return dropped
 }
 
