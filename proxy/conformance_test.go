@@ -88,11 +88,6 @@ var pending = map[string]string{
 	"a10-hard-serbian-cyrillic":    learnedScorer,
 	"a10-hard-chinese":             learnedScorer,
 	"a10-hard-japanese":            learnedScorer,
-
-	"f4-n":                        "ability n",
-	"f4-logprobs":                 "ability logprobs",
-	"h4-lost-cache":               "the cache that the baseline would have had",
-	"h10-model-that-is-not-there": "the catalogue held against the upstream's list",
 }
 
 const learnedScorer = "learned scorer"

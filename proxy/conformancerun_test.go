@@ -82,6 +82,9 @@ func startCase(t *testing.T, f *caseFile) *runningCase {
 			}
 		}
 	})
+	if slices.ContainsFunc(f.config, func(words []string) bool { return words[0] == "check" }) {
+		c.server.CheckModels(t.Context())
+	}
 	return c
 }
 
@@ -106,6 +109,7 @@ var switches = map[string]int{
 	"caller":     2, // KEY TENANT: only callers with a listed key
 	"key":        1, // the upstream's own
 	"refused":    0, // nothing listens at the upstream's address
+	"check":      0, // ask the upstream for its models first, as at the start
 }
 
 func configure(cfg *proxy.Config, words []string) error {
@@ -135,6 +139,7 @@ func configure(cfg *proxy.Config, words []string) error {
 		cfg.Auth.Keys = append(cfg.Auth.Keys, keyFor(args[0], proxy.Caller{Tenant: args[1]}))
 	case "key":
 		setUpstream(cfg, func(u *proxy.UpstreamConfig) { u.Key = secretText(args[0]) })
+	case "check": // once it runs
 	case "refused":
 		setUpstream(cfg, func(u *proxy.UpstreamConfig) { u.BaseURL = "http://127.0.0.1:1/v1" })
 	default:

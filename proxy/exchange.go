@@ -165,6 +165,9 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 	if !e.Priced { // an answer that was not streamed is priced before its headers go out
 		x.price(reported)
 	}
+	if e.UsageKnown && x.s.cfg.Router != nil && x.request.Session != "" {
+		x.s.cfg.Router.Served(&x.request, x.billed(), e.Usage, e.InjectedMemoryTokens+e.InjectedScaffoldTokens)
+	}
 	x.s.cfg.Ledger.Record(*e)
 	x.measure()
 	x.learn()

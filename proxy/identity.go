@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"slices"
 	"strconv"
@@ -198,6 +199,17 @@ func (id *identity) sessionKey(v *chat.View, humans []int, account string) (key 
 		first = v.Text(humans[0])
 	}
 	return digest(id.tenant, id.agent, "words", account, id.user, system, v.ToolNames, first), true
+}
+
+// frame tells system prompts and lists of tools apart; it means nothing beyond
+// this process.
+func (s *Server) frame(v *chat.View) uint64 {
+	h := maphash.String(s.seed, v.ToolNames)
+	if at := v.Leading(); at >= 0 {
+		content := v.Messages[at].Content
+		h ^= maphash.Bytes(s.seed, v.Raw[content.Start:content.End]) * 31
+	}
+	return h
 }
 
 // digest hashes parts so that no two lists of parts collide by concatenation.

@@ -38,6 +38,7 @@ func (s *Server) models(c *fiber.Ctx) error {
 	}
 	copyHeaders(&resp.Header, &ctx.Response.Header)
 	if list := gjson.GetBytes(body, "data"); s.cfg.Router != nil && resp.Header.StatusCode() == 200 && list.IsArray() && list.Index > 0 {
+		s.seenListed(list)
 		body = s.addVirtual(body, list)
 	}
 	ctx.Response.SetBodyRaw(body)

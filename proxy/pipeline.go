@@ -261,13 +261,14 @@ func (x *exchange) stepRoute(context.Context) error {
 		turn = digest(strconv.Itoa(x.human), x.words)
 	}
 	x.request = routing.Request{
-		Session: x.session, Turn: turn, Opens: x.opens, Agent: x.who.agent, Account: x.account, Model: v.Model(), Profile: x.who.profile, KeyProfile: x.who.keyProfile,
+		Session: x.session, Turn: turn, Frame: s.frame(v), Humans: len(x.humans), Opens: x.opens, Agent: x.who.agent, Account: x.account, Model: v.Model(), Profile: x.who.profile, KeyProfile: x.who.keyProfile,
 		ProcessType: x.who.process, TaskType: x.who.task, Forced: x.who.forced, ForcedTier: x.who.tier,
 		Score: x.score, Terse: scoring.Terse(x.words), SideCall: x.sideCall,
 		Needs: v.Needs, InputTokens: v.TextBytes / bytesPerToken, MaxOutput: v.MaxOutput,
 	}
 	d, err := s.cfg.Router.Decide(x.request)
-	x.decision = d
+	x.decision, x.sideCall, x.request.SideCall = d, d.SideCall, d.SideCall
+	x.entry.WarmTokens = d.BaselineWarm
 	if err == nil {
 		s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
 	}

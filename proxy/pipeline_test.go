@@ -212,7 +212,7 @@ func TestWhoFromTheBody(t *testing.T) {
 	if err := s.memory.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for fields, want := range map[string]bool{`"safety_identifier":"ana"`: true, `"user":"bob"`: false, `"n":1`: false} {
+	for fields, want := range map[string]bool{`"safety_identifier":"ana"`: true, `"user":"bob"`: false, `"seed":1`: false} {
 		a := s.post(with(fields, "Which database for the ledger?"))
 		if got := strings.Contains(string(s.upstream.Last().Body), "PostgreSQL"); got != want {
 			t.Errorf("%s: memory recalled = %v, want %v", fields, got, want)
@@ -227,14 +227,14 @@ func TestWhoFromTheBody(t *testing.T) {
 	}
 	same := session(`"prompt_cache_key":"k"`)
 	for name, other := range map[string]string{
-		"another key": session(`"prompt_cache_key":"l"`), "metadata": session(`"metadata":{"session_id":"k2"}`), "no hint": session(`"n":1`),
-		"an agent's header": session(`"n":2`, "X-Claude-Code-Session-Id: c"), "our header": session(`"n":3`, "X-Session-Id: k"),
+		"another key": session(`"prompt_cache_key":"l"`), "metadata": session(`"metadata":{"session_id":"k2"}`), "no hint": session(`"seed":1`),
+		"an agent's header": session(`"seed":2`, "X-Claude-Code-Session-Id: c"), "our header": session(`"seed":3`, "X-Session-Id: k"),
 	} {
 		if other == same || other == "" {
 			t.Errorf("%s: session %q, want another than %q", name, other, same)
 		}
 	}
-	if a, b := session(`"n":4`, "X-Claude-Code-Session-Id: c"), session(`"n":5`, "X-Claude-Code-Session-Id: c"); a != b {
+	if a, b := session(`"seed":4`, "X-Claude-Code-Session-Id: c"), session(`"seed":5`, "X-Claude-Code-Session-Id: c"); a != b {
 		t.Errorf("one agent session became two: %q, %q", a, b)
 	}
 	if got := s.upstream.Last().Header.Get("X-Claude-Code-Session-Id"); got != "c" {

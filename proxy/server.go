@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net"
 	"slices"
@@ -81,11 +82,12 @@ type Server struct {
 	started   time.Time
 	upstreams map[string]*upstream
 	buffers   buffers
+	seed      maphash.Seed // of frame
 }
 
 // New builds the server and its upstream pools; it connects to nothing yet.
 func New(cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream)}
+	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream), seed: maphash.MakeSeed()}
 	for name, uc := range cfg.Upstreams {
 		switch cfg.Auth.Mode {
 		case AuthKeys:

@@ -127,7 +127,7 @@ func (s *stack) config() proxy.Config {
 		},
 		ProcessTypes: map[string]string{"channel": mid, "branch": mid, "worker": small, "compactor": small, "cortex": small},
 		PromptRouted: []string{"channel", "branch"},
-		Session:      routing.SessionConfig{Idle: time.Hour, DownAfter: 2, Max: 100},
+		Session:      routing.SessionConfig{Idle: time.Hour, CacheTTL: 5 * time.Minute, Horizon: 3, DownAfter: 2, MinGain: 0, Max: 100},
 	})
 	if err != nil {
 		s.t.Fatal(err)

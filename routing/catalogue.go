@@ -56,6 +56,9 @@ func NewCatalogue(models []Model, prices *ledger.PriceList) (*Catalogue, error) 
 	return c, errors.Join(errs...)
 }
 
+// complete fills what a model leaves open. The price list knows nothing of n
+// and logprobs: they are held against Anthropic's models alone, which are known
+// to give neither.
 func complete(m *Model, info ledger.ModelInfo) {
 	if m.Price == nil {
 		m.Price = &info.Price
@@ -68,6 +71,9 @@ func complete(m *Model, info ledger.ModelInfo) {
 	}
 	if m.Supports == nil {
 		m.Supports = info.Supports
+		if m.Supports != nil && info.Provider != "anthropic" {
+			m.Supports = append(slices.Clip(m.Supports), "n", "logprobs")
+		}
 	}
 }
 
@@ -150,6 +156,8 @@ func needed(n chat.Needs) []string {
 		{n.File, "file"},
 		{n.JSONSchema, "json_schema"},
 		{n.Reasoning, "reasoning"},
+		{n.Choices, "n"},
+		{n.Logprobs, "logprobs"},
 	} {
 		if a.asked {
 			out = append(out, a.name)
@@ -158,10 +166,13 @@ func needed(n chat.Needs) []string {
 	return out
 }
 
+// typicalOutput is the answer that is assumed where a conversation has had none
+// yet, in tokens: clients send max_tokens 64000 with "hi".
+const typicalOutput = 500
+
 // estimate is what a request would cost on the model, in USD; ok is false when
 // the price is unknown. An answer of typicalOutput tokens is assumed.
 func (m *Model) estimate(r *Request) (usd float64, ok bool) {
-	const typicalOutput = 500 // no limit tells how long an answer will be: clients send max_tokens 64000 with "hi"
 	if m.Price == nil {
 		return 0, false
 	}

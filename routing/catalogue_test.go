@@ -2,6 +2,7 @@ package routing
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,11 @@ func TestCatalogueCompletion(t *testing.T) {
 	if !ok || listed.Context == 0 || listed.MaxOutput == 0 || len(listed.Supports) == 0 {
 		t.Fatalf("the price list says too little of gpt-5-mini: %+v", listed)
 	}
+	abilities := append(slices.Clone(listed.Supports), "n", "logprobs") // the list knows nothing of the last two
+	claude, ok := prices.Lookup("claude-haiku-4-5")
+	if !ok {
+		t.Fatal("the price list does not know claude-haiku-4-5")
+	}
 	own := &ledger.Price{Input: 7, Output: 8}
 	tests := []struct {
 		name  string
@@ -30,7 +36,7 @@ func TestCatalogueCompletion(t *testing.T) {
 			model: Model{Name: "gpt-5-mini"},
 			want: Model{
 				Name: "gpt-5-mini", ID: "gpt-5-mini", Price: &listed.Price, Context: listed.Context,
-				MaxOutput: listed.MaxOutput, Supports: listed.Supports,
+				MaxOutput: listed.MaxOutput, Supports: abilities,
 			},
 		},
 		{
@@ -38,7 +44,15 @@ func TestCatalogueCompletion(t *testing.T) {
 			model: Model{Name: "mine", ID: "openai/gpt-5-mini"},
 			want: Model{
 				Name: "mine", ID: "openai/gpt-5-mini", Price: &listed.Price, Context: listed.Context,
-				MaxOutput: listed.MaxOutput, Supports: listed.Supports,
+				MaxOutput: listed.MaxOutput, Supports: abilities,
+			},
+		},
+		{
+			name:  "Anthropic's give one choice and no logprobs",
+			model: Model{Name: "claude-haiku-4-5"},
+			want: Model{
+				Name: "claude-haiku-4-5", ID: "claude-haiku-4-5", Price: &claude.Price, Context: claude.Context,
+				MaxOutput: claude.MaxOutput, Supports: claude.Supports,
 			},
 		},
 		{
@@ -111,7 +125,7 @@ func TestCatalogueDuplicates(t *testing.T) {
 }
 
 func TestModelLacks(t *testing.T) {
-	every := chat.Needs{Tools: true, Vision: true, Audio: true, File: true, JSONSchema: true, Reasoning: true}
+	every := chat.Needs{Tools: true, Vision: true, Audio: true, File: true, JSONSchema: true, Reasoning: true, Choices: true, Logprobs: true}
 	tests := []struct {
 		name  string
 		model Model
@@ -120,7 +134,7 @@ func TestModelLacks(t *testing.T) {
 	}{
 		{name: "nothing known, nothing asked"},
 		{name: "nothing known, all asked", req: Request{Needs: every, InputTokens: 1e9, MaxOutput: 1e9}},
-		{name: "can all", model: Model{Supports: []string{"tools", "vision", "audio", "file", "json_schema", "reasoning"}}, req: Request{Needs: every}},
+		{name: "can all", model: Model{Supports: []string{"tools", "vision", "audio", "file", "json_schema", "reasoning", "n", "logprobs"}}, req: Request{Needs: every}},
 		{name: "can nothing, nothing asked", model: Model{Supports: []string{}}},
 		{name: "tools", model: Model{Supports: []string{}}, req: Request{Needs: chat.Needs{Tools: true}}, want: "no tools"},
 		{name: "vision", model: Model{Supports: []string{"tools"}}, req: Request{Needs: vision}, want: "no vision"},
@@ -128,6 +142,8 @@ func TestModelLacks(t *testing.T) {
 		{name: "file", model: Model{Supports: []string{"tools"}}, req: Request{Needs: chat.Needs{File: true}}, want: "no file"},
 		{name: "schema", model: Model{Supports: []string{"tools"}}, req: Request{Needs: chat.Needs{JSONSchema: true}}, want: "no json_schema"},
 		{name: "reasoning", model: Model{Supports: []string{"tools"}}, req: Request{Needs: chat.Needs{Reasoning: true}}, want: "no reasoning"},
+		{name: "choices", model: Model{Supports: []string{"tools"}}, req: Request{Needs: chat.Needs{Choices: true}}, want: "no n"},
+		{name: "logprobs", model: Model{Supports: []string{"n"}}, req: Request{Needs: chat.Needs{Logprobs: true}}, want: "no logprobs"},
 		{name: "output at the limit", model: Model{MaxOutput: 500}, req: Request{MaxOutput: 500}},
 		{name: "output over the limit, which is cut", model: Model{MaxOutput: 500}, req: Request{MaxOutput: 501}},
 		{name: "room for what is left of the output", model: Model{Context: 1099, MaxOutput: 100}, req: Request{InputTokens: 900, MaxOutput: 64_000}, want: "window 1099 < 1100"},

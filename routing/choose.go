@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/understudy-ai/understudy/internal/chat"
-	"github.com/understudy-ai/understudy/scoring"
 )
 
-// choose walks from the wanted model up, then down, to the first that can
-// serve the request.
-func (r *Router) choose(d *Decision, req *Request) error {
+// walk goes from the wanted model up, then down, to the first that can serve
+// the request.
+func (r *Router) walk(d *Decision, req *Request) error {
 	wanted := r.wanted(d, req)
 	if r.pick(d, req, wanted, true) || r.pick(d, req, wanted, false) {
 		return nil
@@ -23,7 +22,7 @@ func (r *Router) choose(d *Decision, req *Request) error {
 }
 
 // pick takes the first model that can serve the request. With careful, models
-// that failed lately are passed over.
+// that failed lately and those that their upstream doesn't list are passed over.
 func (r *Router) pick(d *Decision, req *Request, wanted []string, careful bool) bool {
 	d.Candidates = nil
 	for i, name := range wanted {
@@ -32,8 +31,8 @@ func (r *Router) pick(d *Decision, req *Request, wanted []string, careful bool) 
 			continue
 		}
 		fell := m.lacks(req)
-		if fell == "" && careful && r.cooling(req, m) {
-			fell = fellCooling
+		if fell == "" && careful {
+			fell = r.avoid(req, m)
 		}
 		d.Candidates = append(d.Candidates, Candidate{m.Name, fell})
 		if fell != "" {
@@ -42,7 +41,7 @@ func (r *Router) pick(d *Decision, req *Request, wanted []string, careful bool) 
 		d.Model = m
 		if i > 0 {
 			d.Reason = reasonCapability
-			if d.Candidates[0].Fell == fellCooling {
+			if f := d.Candidates[0].Fell; f == fellCooling || f == fellAbsent {
 				d.Reason = reasonFallback
 			}
 		}
@@ -54,23 +53,16 @@ func (r *Router) pick(d *Decision, req *Request, wanted []string, careful bool) 
 // wanted lists model names in order of preference and sets the reason when it
 // is not the tier's.
 func (r *Router) wanted(d *Decision, req *Request) []string {
-	p := r.cfg.Profiles[d.Profile]
-	tiers := []string{p.model(d.Tier)}
-	for t := d.Tier + 1; t <= scoring.Heavy; t++ {
-		tiers = append(tiers, p.model(t))
-	}
-	for t := d.Tier - 1; t >= scoring.Light; t-- {
-		tiers = append(tiers, p.model(t))
-	}
+	tiers := r.cfg.Profiles[d.Profile].order(d.Tier)
 	if model, ok := r.cfg.TaskOverrides[req.TaskType]; ok {
 		d.Reason = reasonTask
-		return append([]string{model}, tiers...)
+		return append([]string{model}, tiers[:]...)
 	}
 	if model, ok := r.cfg.ProcessTypes[req.ProcessType]; ok && !req.Forced && !r.promptRouted(req.ProcessType) {
 		d.Reason = reasonProcess
-		return append([]string{model}, tiers...)
+		return append([]string{model}, tiers[:]...)
 	}
-	return tiers
+	return tiers[:]
 }
 
 func describe(candidates []Candidate) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/scoring"
@@ -13,6 +14,8 @@ import (
 type Request struct {
 	Session     string // conversation, already namespaced by tenant and agent
 	Turn        string // identifies the newest human message
+	Frame       uint64 // identifies the system prompt and the tools
+	Humans      int    // human messages in the request
 	Opens       bool   // by all that can be told, the first turn of a conversation
 	Agent       string
 	Account     string // whose key pays upstream: a caller's own, "" ours
@@ -46,46 +49,103 @@ type Decision struct {
 	Tier       scoring.Tier // after session rules
 	Reason     string       // ASCII, from a bounded set
 	Candidates []Candidate
+	SideCall   bool     // the request is none of its conversation's
+	Economy    *Economy // of the move to a cheaper model that was considered, nil none
+
+	// BaselineWarm is how many of the prompt's tokens the baseline would have
+	// found in its cache, had it served the conversation so far. Nil: the share
+	// that the choice finds.
+	BaselineWarm *int64
 
 	alternatives []string // what may stand in for the first choice, once it failed
+	before       string   // the model that served the conversation last, if it is another one
 }
 
 // Decide chooses. The error is a *chat.Error for what the caller can mend: an
 // unknown profile, or needs that no model of the catalogue meets.
-func (r *Router) Decide(req Request) (Decision, error) {
-	d := Decision{Requested: req.Model}
-	virtualProfile, virtual := Virtual(req.Model)
-	if err := r.setProfile(&d, &req, virtualProfile); err != nil {
+func (r *Router) Decide(req Request) (d Decision, err error) {
+	if !r.inSession(&req) {
+		return r.Explain(req)
+	}
+	if d, err = r.begin(&req); err != nil {
 		return d, err
 	}
-	named, known := r.cfg.Catalogue.Find(req.Model)
+	r.sessions.update(req.Session, func(s *session, now time.Time) {
+		if s.aside(&req) {
+			req.SideCall = true
+			aside := *s
+			s = &aside
+		}
+		err = r.decide(&d, &req, s, now)
+	})
+	r.observeSwitch(&d)
+	return d, err
+}
+
+// Explain decides as [Router.Decide] would, and leaves no trace.
+func (r *Router) Explain(req Request) (Decision, error) {
+	d, err := r.begin(&req)
+	if err != nil {
+		return d, err
+	}
+	s, now := r.sessions.look(req.Session)
+	req.SideCall = req.SideCall || s.aside(&req)
+	return d, r.decide(&d, &req, &s, now)
+}
+
+// begin settles what doesn't depend on the conversation.
+func (r *Router) begin(req *Request) (Decision, error) {
+	d := Decision{Requested: req.Model}
+	virtualProfile, virtual := Virtual(req.Model)
+	if err := r.setProfile(&d, req, virtualProfile); err != nil {
+		return d, err
+	}
 	d.Baseline, _ = r.cfg.Catalogue.Billed(req.Model)
 	if virtual || req.Model == "" {
 		d.Baseline, _ = r.Default(req.ProcessType)
 	}
-	held := r.settleTier(&d, &req)
+	return d, nil
+}
+
+// decide fills the decision, given the conversation so far, and moves that.
+func (r *Router) decide(d *Decision, req *Request, s *session, now time.Time) error {
+	d.SideCall = req.SideCall
+	if err := r.choose(d, req, s, now); err != nil {
+		return err
+	}
+	d.BaselineWarm = s.baselineWarm(d, r.cfg.Session.CacheTTL, now)
+	return nil
+}
+
+// choose settles tier and model.
+func (r *Router) choose(d *Decision, req *Request, s *session, now time.Time) error {
+	_, virtual := Virtual(req.Model)
+	named, known := r.cfg.Catalogue.Find(req.Model)
+	held := r.settleTier(d, req, s, now)
 	explicit := !virtual && req.Model != ""
 	lifted := req.Forced || req.Profile != ""
 	cheaper := explicit && r.cfg.Explicit == ExplicitCheaper && !lifted
 	if explicit && r.cfg.Explicit == ExplicitRespect || cheaper && !known {
 		d.Model, d.Reason = named, reasonNamed // nothing is known to be cheaper than an unknown name
-		return d, nil
+		return nil
 	}
-	if held != "" && r.pick(&d, &req, []string{held}, true) {
-		return d, nil // what a turn's first request decided holds through its tool loop
+	if held != "" && r.pick(d, req, []string{held}, true) {
+		return nil // what a turn's first request decided holds through its tool loop
 	}
-	if err := r.choose(&d, &req); err != nil {
+	if err := r.walk(d, req); err != nil {
 		if !explicit {
-			return d, err
+			return err
 		}
 		d.Model, d.Reason = named, reasonNamed // the upstream may know better than the catalogue
-		return d, nil
+		return nil
 	}
 	if cheaper {
-		d.protect(named, &req)
+		d.protect(named, req)
 	}
-	r.remember(&d, &req)
-	return d, nil
+	if r.inSession(req) {
+		s.take(d)
+	}
+	return nil
 }
 
 func (r *Router) setProfile(d *Decision, req *Request, virtual string) error {
@@ -110,27 +170,86 @@ func (r *Router) setProfile(d *Decision, req *Request, virtual string) error {
 
 // settleTier fills Tier and the reason for it. It returns the model that the
 // turn has already, "" for a new turn.
-func (r *Router) settleTier(d *Decision, req *Request) (held string) {
+func (r *Router) settleTier(d *Decision, req *Request, s *session, now time.Time) (held string) {
 	d.Tier, d.Reason = req.Score.Tier, reasonScore
 	switch {
 	case req.Forced:
 		d.Tier, d.Reason = req.ForcedTier, reasonForced
 	case r.inSession(req):
-		r.sessions.update(req.Session, func(s *session, fresh bool) {
-			d.Tier, d.Reason = s.settle(req, fresh || req.Opens, r.cfg.Session.DownAfter)
-			_, task := r.cfg.TaskOverrides[req.TaskType]
-			if d.Reason != reasonTurn || s.profile != d.Profile || s.named != req.Model {
-				s.held = ""
-			} else if !task {
-				held = s.held
-			}
-			s.turn, s.profile, s.named = req.Turn, d.Profile, req.Model
-		})
+		r.settle(d, req, s, now)
+		_, task := r.cfg.TaskOverrides[req.TaskType]
+		if d.Reason != reasonTurn || s.profile != d.Profile || s.named != clip(req.Model) {
+			s.held = ""
+		} else if !task {
+			held = s.held
+		}
+		s.settled, s.turn, s.frame, s.humans = true, req.Turn, req.Frame, req.Humans
+		s.profile, s.named = d.Profile, clip(req.Model)
 	}
 	if d.Reason == reasonScore && req.Score.Abstained {
 		d.Reason = reasonAbstained
 	}
 	return held
+}
+
+// settle turns the tier that a turn asks for into the tier that it gets. Up it
+// goes at once; down when enough turns in a row asked for less and the move
+// pays.
+func (r *Router) settle(d *Decision, req *Request, s *session, now time.Time) {
+	asked := req.Score.Tier
+	switch {
+	case !s.settled || req.Opens:
+		s.move(asked)
+		return
+	case req.Turn == s.turn:
+		d.Tier, d.Reason = s.tier, reasonTurn
+		return
+	}
+	s.traffic.turn()
+	if req.Terse {
+		d.Tier, d.Reason = s.tier, reasonTerse
+		return
+	}
+	if asked >= s.tier {
+		s.move(asked)
+		return
+	}
+	s.ask(asked)
+	d.Tier, d.Reason = s.tier, reasonHeld
+	for to := asked; to < s.tier; to++ {
+		if !s.asksFor(to, r.cfg.Session.DownAfter) {
+			continue
+		}
+		if d.Economy = r.economy(d, req, s, to, now); d.Economy == nil || d.Economy.Pays {
+			s.move(to)
+			d.Tier, d.Reason = to, reasonScore
+			return
+		}
+		d.Reason = reasonStay
+	}
+}
+
+// economy reckons the move to a lower tier; nil when it changes no model.
+func (r *Router) economy(d *Decision, req *Request, s *session, to scoring.Tier, now time.Time) *Economy {
+	if _, task := r.cfg.TaskOverrides[req.TaskType]; task {
+		return nil
+	}
+	stay, move := r.capable(d, req, s.tier), r.capable(d, req, to)
+	if stay == nil || move == nil || stay == move {
+		return nil
+	}
+	return s.economy(stay, move, req, &r.cfg.Session, now)
+}
+
+// capable is the model that a tier comes to for a request, nil when none can
+// serve it.
+func (r *Router) capable(d *Decision, req *Request, t scoring.Tier) *Model {
+	for _, name := range r.cfg.Profiles[d.Profile].order(t) {
+		if m, ok := r.cfg.Catalogue.Find(name); ok && m.lacks(req) == "" {
+			return m
+		}
+	}
+	return nil
 }
 
 // inSession reports whether a request uses and moves its session: it does when
@@ -143,22 +262,23 @@ func (r *Router) promptRouted(processType string) bool {
 	return slices.Contains(r.cfg.PromptRouted, processType)
 }
 
-// remember moves the session's model and reports a switch.
-func (r *Router) remember(d *Decision, req *Request) {
-	if !r.inSession(req) {
+// take makes the choice the conversation's model.
+func (s *session) take(d *Decision) {
+	if s.model != d.Model.Name {
+		d.before = s.model
+	}
+	s.model, s.held = d.Model.Name, d.Model.Name
+}
+
+// observeSwitch reports a conversation's change of model.
+func (r *Router) observeSwitch(d *Decision) {
+	if r.cfg.ObserveSwitch == nil || d.before == "" || d.Model == nil {
 		return
 	}
-	var before string
-	r.sessions.update(req.Session, func(s *session, fresh bool) {
-		if fresh { // others have pushed it out since its tier was settled
-			s.tier, s.turn, s.profile, s.named = d.Tier, req.Turn, d.Profile, req.Model
-		}
-		before, s.model, s.held = s.model, d.Model.Name, d.Model.Name
-	})
-	if r.cfg.ObserveSwitch == nil || before == "" || before == d.Model.Name {
-		return
+	old, ok := r.cfg.Catalogue.Find(d.before)
+	if !ok {
+		return // of a configuration before this one
 	}
-	old, _ := r.cfg.Catalogue.Find(before)
 	direction := "down"
 	if old.Tier < d.Model.Tier {
 		direction = "up"

@@ -3,8 +3,6 @@ package routing
 import (
 	"slices"
 	"time"
-
-	"github.com/understudy-ai/understudy/scoring"
 )
 
 // Report tells how a model did for a request, so that a failing one is left
@@ -14,9 +12,13 @@ func (r *Router) Report(req *Request, m *Model, f Failure, retryAfter time.Durat
 	r.health.report(served{req.Account, m.Name}, f, retryAfter)
 }
 
-// cooling reports whether a model is to be left alone for a request.
-func (r *Router) cooling(req *Request, m *Model) bool {
-	return r.health.cooling(served{req.Account, m.Name})
+// Listed tells whether a model's upstream lists it. One that is not listed is
+// passed over as long as another can serve, until it is listed or has answered.
+func (r *Router) Listed(m *Model, listed bool) { r.health.list(m.Name, listed) }
+
+// avoid says why a model is to be left alone for a request, "" when it is not.
+func (r *Router) avoid(req *Request, m *Model) string {
+	return r.health.avoid(served{req.Account, m.Name})
 }
 
 // Next moves a decision on to another model after its own failed; false when
@@ -39,11 +41,10 @@ func (r *Router) Next(req *Request, d *Decision, f Failure) bool {
 			continue
 		}
 		fell := m.lacks(req)
-		switch {
-		case fell != "":
-		case r.cooling(req, m):
-			fell = fellCooling
-		case f == Overflow && m.Context <= failed.Context:
+		if fell == "" {
+			fell = r.avoid(req, m)
+		}
+		if fell == "" && f == Overflow && m.Context <= failed.Context {
 			fell = "no larger window"
 		}
 		d.Candidates = append(d.Candidates, Candidate{m.Name, fell})
@@ -51,10 +52,25 @@ func (r *Router) Next(req *Request, d *Decision, f Failure) bool {
 			continue
 		}
 		d.Model, d.Reason = m, reasonFallback
-		r.remember(d, req)
+		r.moveTo(d, req)
 		return true
 	}
 	return false
+}
+
+// moveTo moves the conversation to a choice that stood in for another one.
+func (r *Router) moveTo(d *Decision, req *Request) {
+	d.before = ""
+	if !r.inSession(req) || d.SideCall {
+		s, now := r.sessions.look(req.Session)
+		d.BaselineWarm = s.baselineWarm(d, r.cfg.Session.CacheTTL, now)
+		return
+	}
+	r.sessions.update(req.Session, func(s *session, now time.Time) {
+		s.take(d)
+		d.BaselineWarm = s.baselineWarm(d, r.cfg.Session.CacheTTL, now)
+	})
+	r.observeSwitch(d)
 }
 
 // alternatives lists, in order of preference, what may stand in for a choice.
@@ -65,15 +81,8 @@ func (r *Router) alternatives(d *Decision) []string {
 	if d.Reason == reasonNamed {
 		return nil // the client chose it, and nobody said what else would do
 	}
-	p := r.cfg.Profiles[d.Profile]
-	names := []string{d.Requested}
-	for t := d.Tier; t <= scoring.Heavy; t++ {
-		names = append(names, p.model(t))
-	}
-	for t := d.Tier - 1; t >= scoring.Light; t-- {
-		names = append(names, p.model(t))
-	}
-	return names
+	tiers := r.cfg.Profiles[d.Profile].order(d.Tier)
+	return append([]string{d.Requested}, tiers[:]...)
 }
 
 // considered reports whether a model was a candidate before and could have

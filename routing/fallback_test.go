@@ -110,7 +110,7 @@ func TestCooldown(t *testing.T) {
 		h := newHealth(func() time.Time { return now })
 		h.report(served{"", "m"}, Overloaded, 0)
 		h.report(served{"", "m"}, Healthy, 0)
-		if h.cooling(served{"", "m"}) {
+		if h.avoid(served{"", "m"}) != "" {
 			t.Error("still cooling")
 		}
 	})

@@ -56,7 +56,7 @@ func testConfig(tb testing.TB) Config {
 		ProcessTypes:  map[string]string{"channel": "mid", "branch": "mid", "worker": "small"},
 		TaskOverrides: map[string]string{"coding": "coder"},
 		PromptRouted:  []string{"channel", "branch"},
-		Session:       SessionConfig{Idle: 30 * time.Minute, DownAfter: 2, Max: 100},
+		Session:       SessionConfig{Idle: 30 * time.Minute, CacheTTL: 5 * time.Minute, Horizon: 3, DownAfter: 2, Max: 100},
 		Clock:         func() time.Time { return time.Unix(1_800_000_000, 0) },
 	}
 }

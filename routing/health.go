@@ -53,9 +53,10 @@ func (f Failure) cooldown(retryAfter time.Duration) time.Duration {
 // failure opens it for the cooldown, after which the next request is the probe.
 // Safe for concurrent use.
 type health struct {
-	clock func() time.Time
-	mu    sync.Mutex
-	until map[served]time.Time
+	clock  func() time.Time
+	mu     sync.Mutex
+	until  map[served]time.Time
+	absent map[string]bool // models that their upstream doesn't list
 }
 
 // served is a model as an account gets it.
@@ -65,7 +66,7 @@ type served struct{ account, model string }
 const maxCooling = 10_000
 
 func newHealth(clock func() time.Time) *health {
-	return &health{clock: clock, until: make(map[served]time.Time)}
+	return &health{clock: clock, until: make(map[served]time.Time), absent: make(map[string]bool)}
 }
 
 // report notes how a model did.
@@ -76,6 +77,7 @@ func (h *health) report(s served, f Failure, retryAfter time.Duration) {
 	switch {
 	case f == Healthy:
 		delete(h.until, s)
+		delete(h.absent, s.model)
 	case d > 0:
 		h.until[s] = h.clock().Add(d)
 		h.prune()
@@ -94,10 +96,26 @@ func (h *health) prune() {
 	}
 }
 
-// cooling reports whether a model is to be left alone.
-func (h *health) cooling(s served) bool {
+// avoid says why a model is to be left alone, "" when it is not.
+func (h *health) avoid(s served) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	until, ok := h.until[s]
-	return ok && h.clock().Before(until)
+	if h.absent[s.model] {
+		return fellAbsent
+	}
+	if until, ok := h.until[s]; ok && h.clock().Before(until) {
+		return fellCooling
+	}
+	return ""
+}
+
+// list notes whether a model's upstream lists it.
+func (h *health) list(model string, listed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if listed {
+		delete(h.absent, model)
+	} else {
+		h.absent[model] = true
+	}
 }

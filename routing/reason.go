@@ -8,6 +8,7 @@ const (
 	reasonTurn      = "turn"      // the human turn was decided before (tool loop, retry)
 	reasonTerse     = "terse"     // a short follow-up keeps the conversation's tier
 	reasonHeld      = "held"      // too early to go down
+	reasonStay      = "stay"      // going down would not pay
 )
 
 // Those for a model that is not the tier's:
@@ -22,5 +23,6 @@ const (
 // Why a candidate fell, where the reason is not what it lacks.
 const (
 	fellCooling = "a recent failure"
+	fellAbsent  = "no entry in its upstream's list"
 	fellCheaper = "not cheaper than the named model"
 )

@@ -36,6 +36,21 @@ func (p Profile) model(t scoring.Tier) string {
 	return p.Standard
 }
 
+// order lists the models to try for a tier: its own, the stronger ones, then
+// the weaker ones.
+func (p Profile) order(t scoring.Tier) (names [numTiers]string) {
+	n := 0
+	for up := t; up <= scoring.Heavy; up++ {
+		names[n] = p.model(up)
+		n++
+	}
+	for down := t - 1; down >= scoring.Light; down-- {
+		names[n] = p.model(down)
+		n++
+	}
+	return names
+}
+
 // Config is what New needs. The maps must not be changed afterwards.
 type Config struct {
 	Catalogue     *Catalogue

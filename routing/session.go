@@ -8,26 +8,65 @@ import (
 	"github.com/understudy-ai/understudy/scoring"
 )
 
-// SessionConfig bounds what is remembered about conversations.
+// SessionConfig says how conversations are remembered and when one changes its
+// model.
 type SessionConfig struct {
 	Idle      time.Duration // forget a conversation after this long without a request
+	CacheTTL  time.Duration // how long a provider keeps a prompt in its cache
+	Horizon   int           // human turns over which a move to a cheaper model has to pay
 	DownAfter int           // human turns in a row that must ask for less before the tier goes down
+	MinGain   float64       // USD that a move must save over the horizon
 	Max       int           // conversations kept; the least recently used goes first
 }
 
-// session is what routing remembers of one conversation.
+// numTiers is the number of prompt tiers.
+const numTiers = int(scoring.Heavy-scoring.Light) + 1
+
+// maxWarm is how many models' caches are remembered of a conversation: one for
+// each tier, and one that was named.
+const maxWarm = 4
+
+// session is what routing remembers of one conversation. A copy shares nothing
+// with the original. It is about 600 bytes with its strings, which are bounded:
+// names come from the configuration, or are cut by clip.
 type session struct {
-	key     string
-	used    time.Time
+	key  string
+	used time.Time
+
+	settled bool   // a turn has settled the tier
 	turn    string // the human turn decided last
 	tier    scoring.Tier
-	asked   scoring.Tier // the highest tier asked for since the turns began to ask for less
-	lower   int          // human turns in a row that asked for less than tier
-	profile string       // in force for that turn
-	named   string       // the model that the client named for it
-	model   string       // name of the model that served last
-	held    string       // name of the model that the turn keeps, "" none yet
+	runs    [numTiers]int // runs[t-Light]: human turns in a row that asked for t at most, since the tier last moved
+	frame   uint64        // system prompt and tools of the conversation, 0 not known
+	humans  int           // human messages in its newest request
+	profile string        // in force for that turn
+	named   string        // the model that the client named for it
+	model   string        // name of the model that served last
+	held    string        // name of the model that the turn keeps, "" none yet
+
+	traffic traffic
+	prompt  seen // the newest prompt as the client sent it, whichever model read it
+	warm    [maxWarm]warmth
 }
+
+// seen is a prompt that a model read, which its provider may still have in its
+// cache.
+type seen struct {
+	tokens int
+	at     time.Time
+}
+
+// warmth is what a model last saw of a conversation.
+type warmth struct {
+	model string
+	seen
+}
+
+// maxName bounds what is kept of a name that a client made up.
+const maxName = 64
+
+// clip cuts such a name. Two that differ beyond the cut count as one.
+func clip(name string) string { return name[:min(len(name), maxName)] }
 
 // sessions is a least-recently-used table. Safe for concurrent use.
 type sessions struct {
@@ -43,18 +82,14 @@ func newSessions(cfg SessionConfig, clock func() time.Time) *sessions {
 	return &sessions{cfg: cfg, clock: clock, byKey: make(map[string]*list.Element), order: list.New()}
 }
 
-// update runs f on the conversation's state, fresh when it is unknown or has
-// been idle for too long. f must not block.
-func (t *sessions) update(key string, f func(s *session, fresh bool)) {
+// update runs f on the conversation's state, which is a new one when it is
+// unknown or has been idle for too long. f must not block.
+func (t *sessions) update(key string, f func(s *session, now time.Time)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock()
-	e, ok := t.byKey[key]
-	if ok && now.Sub(e.Value.(*session).used) > t.cfg.Idle {
-		t.drop(e)
-		ok = false
-	}
-	if !ok {
+	e := t.find(key, now)
+	if e == nil {
 		e = t.order.PushFront(&session{key: key})
 		t.byKey[key] = e
 		for len(t.byKey) > t.cfg.Max {
@@ -64,7 +99,31 @@ func (t *sessions) update(key string, f func(s *session, fresh bool)) {
 	t.order.MoveToFront(e)
 	s := e.Value.(*session)
 	s.used = now
-	f(s, !ok)
+	f(s, now)
+}
+
+// look returns a copy of the conversation's state and leaves no trace.
+func (t *sessions) look(key string) (session, time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.clock()
+	if e := t.find(key, now); e != nil {
+		return *e.Value.(*session), now
+	}
+	return session{key: key}, now
+}
+
+// find returns the conversation unless it has been idle for too long.
+func (t *sessions) find(key string, now time.Time) *list.Element {
+	e, ok := t.byKey[key]
+	if !ok {
+		return nil
+	}
+	if now.Sub(e.Value.(*session).used) > t.cfg.Idle {
+		t.drop(e)
+		return nil
+	}
+	return e
 }
 
 func (t *sessions) drop(e *list.Element) {
@@ -78,27 +137,31 @@ func (t *sessions) len() int {
 	return len(t.byKey)
 }
 
-// settle turns the tier that a turn asks for into the tier that it gets.
-func (s *session) settle(r *Request, fresh bool, downAfter int) (scoring.Tier, string) {
-	asked := r.Score.Tier
-	switch {
-	case fresh:
-		s.tier, s.lower = asked, 0
-		return s.tier, reasonScore
-	case r.Turn == s.turn:
-		return s.tier, reasonTurn
-	case r.Terse:
-		return s.tier, reasonTerse
-	case asked >= s.tier:
-		s.tier, s.lower = asked, 0
-		return s.tier, reasonScore
+// aside reports whether a request, though it carries the conversation's name,
+// is not of it: it has another system prompt or other tools, and goes no
+// further than the conversation did. Titles are made so, and subagents begin
+// so. A conversation whose system prompt changes goes on as it is.
+func (s *session) aside(r *Request) bool {
+	return s.settled && s.frame != 0 && r.Frame != s.frame && r.Humans <= s.humans && r.Turn != s.turn
+}
+
+// ask notes what a new human turn asks for.
+func (s *session) ask(t scoring.Tier) {
+	for i := range s.runs {
+		if scoring.Light+scoring.Tier(i) < t {
+			s.runs[i] = 0
+		} else {
+			s.runs[i]++
+		}
 	}
-	if s.lower++; s.lower == 1 || asked > s.asked {
-		s.asked = asked
-	}
-	if s.lower < downAfter {
-		return s.tier, reasonHeld
-	}
-	s.tier, s.lower = s.asked, 0
-	return s.tier, reasonScore
+}
+
+// asksFor reports whether enough turns in a row have asked for a tier at most.
+func (s *session) asksFor(t scoring.Tier, downAfter int) bool {
+	return s.runs[t-scoring.Light] >= downAfter
+}
+
+// move changes the tier; what was asked for before no longer counts.
+func (s *session) move(t scoring.Tier) {
+	s.tier, s.runs = t, [numTiers]int{}
 }

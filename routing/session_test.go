@@ -295,30 +295,6 @@ func TestSessionIdle(t *testing.T) {
 	}
 }
 
-// What a session was is not lost when it is pushed out in the middle of a
-// decision: here its time runs out between settling the tier and remembering
-// the model.
-func TestSessionLostWhileDeciding(t *testing.T) {
-	calls, now := 0, time.Unix(1_800_000_000, 0)
-	r := newTestRouter(t, func(c *Config) {
-		c.Clock = func() time.Time {
-			if calls++; calls == 2 {
-				now = now.Add(time.Hour)
-			}
-			return now
-		}
-	})
-	decide(t, r, request("auto", heavy))
-	again := request("auto", light)
-	if got, want := outcomeOf(decide(t, r, again)), (outcome{"large", "mid", heavy, "turn"}); got != want {
-		t.Errorf("the same turn gets %+v, want %+v", got, want)
-	}
-	again.Turn = "2"
-	if got, want := outcomeOf(decide(t, r, again)), (outcome{"large", "mid", heavy, "held"}); got != want {
-		t.Errorf("the next turn gets %+v, want %+v", got, want)
-	}
-}
-
 func TestSessionsBounded(t *testing.T) {
 	ask := func(r *Router, session, turn string, tier scoring.Tier) string {
 		req := request("auto", tier)

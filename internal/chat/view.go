@@ -53,6 +53,9 @@ type part struct {
 // Needs are the abilities that a request asks of a model.
 type Needs struct {
 	Tools, Vision, Audio, File, JSONSchema, Reasoning bool
+
+	Choices  bool // n > 1
+	Logprobs bool
 }
 
 // View is what one walk over a request body found. It keeps the body; neither
@@ -149,6 +152,10 @@ func (v *View) field(w *walker, key []byte) {
 	case "reasoning_effort":
 		s := v.raw(w.skip())
 		v.Needs.Reasoning = s != "null" && s != `"none"`
+	case "n":
+		v.Needs.Choices = v.int(w.skip()) > 1
+	case "logprobs":
+		v.Needs.Logprobs = v.raw(w.skip()) == "true"
 	case "metadata":
 		v.walkMetadata(w)
 	case "user":

@@ -124,8 +124,11 @@ func (a *app) routingConfig() routing.Config {
 	rc := routing.Config{
 		Catalogue: a.catalogue, Explicit: routing.Explicit(r.ExplicitModels), Profile: r.Profile, Profiles: map[string]routing.Profile{},
 		AgentProfiles: map[string]string{}, ProcessTypes: r.ProcessTypes, TaskOverrides: r.TaskOverrides, Fallbacks: r.Fallbacks, PromptRouted: r.PromptRouting.ProcessTypes,
-		Session: routing.SessionConfig{Idle: r.Session.Idle, DownAfter: r.Session.DownAfter, Max: r.Session.MaxSessions},
-		Clock:   time.Now,
+		Session: routing.SessionConfig{
+			Idle: r.Session.Idle, CacheTTL: r.Session.CacheTTL, Horizon: r.Session.Horizon,
+			DownAfter: r.Session.DownAfter, MinGain: r.Session.MinGainUSD, Max: r.Session.MaxSessions,
+		},
+		Clock: time.Now,
 		ObserveSwitch: func(direction, reason string) {
 			a.metrics.SessionSwitches.WithLabelValues(direction, reason).Inc()
 		},

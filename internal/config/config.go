@@ -58,7 +58,7 @@ type Model struct {
 	// Context and MaxOutput are in tokens. 0: from the built-in price list.
 	Context   int `yaml:"context"`
 	MaxOutput int `yaml:"max_output"`
-	// Supports lists abilities: tools, vision, audio, file, json_schema, reasoning. Empty: from the built-in list.
+	// Supports lists abilities: tools, vision, audio, file, json_schema, reasoning, n (more than one choice), logprobs. Empty: from the built-in list.
 	Supports []string `yaml:"supports"`
 	// Price overrides the built-in price list.
 	Price Price `yaml:"price"`
@@ -131,8 +131,14 @@ type Keywords struct {
 type Session struct {
 	// Idle ends a session that had no request for so long.
 	Idle time.Duration `yaml:"idle"`
+	// CacheTTL is how long providers keep a prompt in their cache.
+	CacheTTL time.Duration `yaml:"cache_ttl"`
+	// Horizon is the number of human turns over which a move to a cheaper model has to pay.
+	Horizon int `yaml:"horizon"`
 	// DownAfter is how many human turns in a row must ask for less before the tier goes down.
 	DownAfter int `yaml:"down_after"`
+	// MinGainUSD is what a move must save over the horizon.
+	MinGainUSD float64 `yaml:"min_gain_usd"`
 	// MaxSessions bounds the sessions held in RAM; the least recently used go first.
 	MaxSessions int `yaml:"max_sessions"`
 }

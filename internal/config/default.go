@@ -63,7 +63,7 @@ func defaultRouting() Routing {
 			Keywords:      map[string]Keywords{},
 			MinConfidence: 0.55, // trusts a score that is more than 0.017 from a boundary
 		},
-		Session: Session{Idle: 30 * time.Minute, DownAfter: 2, MaxSessions: 10000},
+		Session: Session{Idle: 30 * time.Minute, CacheTTL: 5 * time.Minute, Horizon: 3, DownAfter: 2, MinGainUSD: 0.001, MaxSessions: 10000},
 	}
 }
 

@@ -62,7 +62,7 @@ func (c *Config) checkModel(k *checker, key string, m Model) {
 	k.atLeast(key+".max_output", m.MaxOutput, 0)
 	for i, ability := range m.Supports {
 		k.oneOf(fmt.Sprintf("%s.supports.%d", key, i), ability,
-			"tools", "vision", "audio", "file", "json_schema", "reasoning")
+			"tools", "vision", "audio", "file", "json_schema", "reasoning", "n", "logprobs")
 	}
 	k.price(key+".price.input", m.Price.Input)
 	k.price(key+".price.output", m.Price.Output)
@@ -144,9 +144,15 @@ func (c *Config) checkModelChoices(k *checker) {
 		}
 	}
 	k.positive("routing.session.idle", r.Session.Idle)
+	k.positive("routing.session.cache_ttl", r.Session.CacheTTL)
+	k.atLeast("routing.session.horizon", r.Session.Horizon, 1)
 	k.atLeast("routing.session.down_after", r.Session.DownAfter, 1)
+	within(k, "routing.session.min_gain_usd", r.Session.MinGainUSD, 0, maxGain)
 	k.atLeast("routing.session.max_sessions", r.Session.MaxSessions, 1)
 }
+
+// maxGain is more than any horizon of a conversation costs, in USD.
+const maxGain = 1000
 
 func (c *Config) checkPromptRouting(k *checker) {
 	p, key := &c.Routing.PromptRouting, "routing.prompt_routing"

@@ -1,0 +1,243 @@
+package routing
+
+import (
+	"time"
+
+	"github.com/understudy-ai/understudy/ledger"
+)
+
+// traffic is what a conversation's requests were like, as its upstreams count.
+// Means are over its recent requests.
+type traffic struct {
+	scale   float64 // upstream's tokens for each that we estimated; 0: not known yet
+	output  float64 // tokens of an answer
+	growth  float64 // tokens that the prompt grows by from request to request
+	calls   float64 // requests of a human turn: a tool loop makes several
+	current int     // requests of the newest turn so far
+	misses  int     // prompts in a row that should have been found in the cache, and were not
+}
+
+const (
+	// recent is the weight of the newest request in a mean.
+	recent = 0.3
+
+	// minCached is the least prompt that providers cache: OpenAI's and
+	// Anthropic's documented minimum.
+	minCached = 1024
+
+	// minGainShare is the share of the cost of staying that a move must save:
+	// the reckoning is no better than that.
+	minGainShare = 0.05
+
+	// maxScale bounds how far the upstream's count may be from our estimate.
+	// Images are what it is far from.
+	maxScale = 20
+
+	// maxCalls bounds the requests that a horizon is reckoned over.
+	maxCalls = 100
+)
+
+// turn begins a new human turn.
+func (t *traffic) turn() {
+	if t.current > 0 {
+		t.calls = mean(t.calls, float64(t.current))
+	}
+	t.current = 0
+}
+
+func mean(old, sample float64) float64 {
+	if old == 0 {
+		return sample
+	}
+	return old + recent*(sample-old)
+}
+
+// Projection is what the coming turns of a conversation would cost on a model.
+type Projection struct {
+	Model      string  `json:"model"`
+	WarmTokens int     `json:"warm_tokens"` // of the prompt, in the provider's cache by our account
+	USD        float64 `json:"usd"`
+}
+
+// Economy is the reckoning of a move to a cheaper model, over the horizon.
+type Economy struct {
+	Stay         Projection `json:"stay"`
+	Move         Projection `json:"move"`
+	Priced       bool       `json:"priced"`        // false: a price is unknown, and the conversation stays
+	Requests     int        `json:"requests"`      // that the horizon is taken to have
+	PromptTokens int        `json:"prompt_tokens"` // of the first of them
+	OutputTokens int        `json:"output_tokens"` // of each answer
+	GainUSD      float64    `json:"gain_usd"`
+	NeedUSD      float64    `json:"need_usd"` // the gain must be larger
+	Pays         bool       `json:"pays"`
+}
+
+// economy reckons whether to leave a model for another one.
+func (s *session) economy(stay, move *Model, r *Request, cfg *SessionConfig, now time.Time) *Economy {
+	e := &Economy{
+		Stay: s.projection(stay, cfg, now), Move: s.projection(move, cfg, now),
+		Requests: s.requests(cfg.Horizon), PromptTokens: s.traffic.prompt(r), OutputTokens: s.traffic.answer(),
+	}
+	e.Priced = stay.Price != nil && move.Price != nil
+	if !e.Priced {
+		return e
+	}
+	e.Stay.USD = s.cost(stay.Price, e, e.Stay.WarmTokens)
+	e.Move.USD = s.cost(move.Price, e, e.Move.WarmTokens)
+	e.GainUSD = e.Stay.USD - e.Move.USD
+	e.NeedUSD = max(cfg.MinGain, minGainShare*e.Stay.USD)
+	e.Pays = e.GainUSD > e.NeedUSD
+	return e
+}
+
+func (s *session) projection(m *Model, cfg *SessionConfig, now time.Time) Projection {
+	return Projection{Model: m.Name, WarmTokens: s.warmTokens(m.Name, cfg.CacheTTL, now)}
+}
+
+// requests is how many requests the turns of a horizon take.
+func (s *session) requests(turns int) int {
+	calls := max(1, s.traffic.calls)
+	return min(maxCalls, max(1, int(calls*float64(turns)+0.5)))
+}
+
+// prompt estimates the tokens of a request as the upstream would count them.
+func (t *traffic) prompt(r *Request) int {
+	if t.scale == 0 {
+		return r.InputTokens
+	}
+	return int(float64(r.InputTokens) * t.scale)
+}
+
+// answer is how long an answer is taken to be.
+func (t *traffic) answer() int {
+	if t.output == 0 {
+		return typicalOutput
+	}
+	return int(t.output)
+}
+
+// warmTokens is how much of a conversation's prompt a model's provider still
+// has in its cache.
+func (s *session) warmTokens(model string, ttl time.Duration, now time.Time) int {
+	if s.traffic.uncached() {
+		return 0
+	}
+	return s.expected(model, ttl, now)
+}
+
+// uncached reports whether the conversation's prompts are not cached, whatever
+// the provider could do: Anthropic's models cache only what the client marks.
+// A single miss is an accident.
+func (t *traffic) uncached() bool { return t.misses > 1 }
+
+// within is how much of a prompt is in a cache that keeps it for ttl.
+func (s *seen) within(ttl time.Duration, now time.Time) int {
+	if s.tokens < minCached || s.at.IsZero() || now.Sub(s.at) > ttl {
+		return 0
+	}
+	return s.tokens
+}
+
+// cost is what the requests of a horizon cost at a price when so many tokens of
+// the first prompt are warm. From the second request on the model is warm,
+// whichever it is, so only what the prompt grows by is new.
+func (s *session) cost(p *ledger.Price, e *Economy, warm int) float64 {
+	var usd float64
+	prompt, growth := e.PromptTokens, int(s.traffic.growth)
+	warm = min(warm, prompt)
+	for range e.Requests {
+		usd += promptCost(p, warm, prompt-warm) + float64(e.OutputTokens)*p.Output/1e6
+		if warm = prompt; s.traffic.uncached() {
+			warm = 0
+		}
+		prompt += growth
+	}
+	return usd
+}
+
+// promptCost is the USD for a prompt of which so many tokens are warm. The rest
+// is written to the cache where that has a price.
+func promptCost(p *ledger.Price, warm, fresh int) float64 {
+	usd, _ := p.Cost(ledger.Usage{Input: int64(warm + fresh), Cached: int64(warm), CacheWrite: int64(fresh)})
+	return usd
+}
+
+// Served tells what a request was like once it is answered: m is the model that
+// answered, nil when nothing is known of it; usage is as its upstream counted;
+// added is how many of the prompt's tokens we put there.
+func (r *Router) Served(req *Request, m *Model, usage ledger.Usage, added int64) {
+	if req.SideCall || usage.Input <= 0 {
+		return
+	}
+	r.sessions.update(req.Session, func(s *session, now time.Time) {
+		if s.aside(req) {
+			return
+		}
+		s.observe(req, m, usage, int(added), r.cfg.Session.CacheTTL, now)
+	})
+}
+
+func (s *session) observe(req *Request, m *Model, u ledger.Usage, added int, ttl time.Duration, now time.Time) {
+	t := &s.traffic
+	input := int(u.Input)
+	if m != nil {
+		if expected := s.expected(m.Name, ttl, now); expected > 0 {
+			if t.misses++; int(u.Cached) >= min(expected, input)/2 {
+				t.misses = 0
+			}
+		}
+		s.see(m.Name, input, now)
+	}
+	if req.InputTokens > 0 {
+		t.scale = min(maxScale, max(1./maxScale, float64(input-added)/float64(req.InputTokens)))
+	}
+	if before := s.prompt.tokens; before > 0 && input-added > before {
+		t.growth = mean(t.growth, float64(input-added-before))
+	}
+	t.output = mean(t.output, float64(u.Output))
+	t.current++
+	s.prompt = seen{input - added, now}
+}
+
+// expected is how much of its prompt a model should have found in its cache,
+// whatever became of that before.
+func (s *session) expected(model string, ttl time.Duration, now time.Time) int {
+	for i := range s.warm {
+		if w := &s.warm[i]; w.model == model {
+			return w.within(ttl, now)
+		}
+	}
+	return 0
+}
+
+// see notes that a model has read a prompt, in the place of the model that was
+// longest without one.
+func (s *session) see(model string, tokens int, now time.Time) {
+	at := 0
+	for i := range s.warm {
+		if s.warm[i].model == model {
+			at = i
+			break
+		}
+		if s.warm[i].at.Before(s.warm[at].at) {
+			at = i
+		}
+	}
+	s.warm[at] = warmth{model, seen{tokens, now}}
+}
+
+// baselineWarm is how much of the conversation the baseline would have found in
+// its cache, had it always been the one that was asked; nil when that is no
+// other than what the model asked finds, or not known.
+func (s *session) baselineWarm(d *Decision, ttl time.Duration, now time.Time) *int64 {
+	if d.Baseline == nil || d.Model == nil || s.prompt.at.IsZero() || s.traffic.uncached() {
+		return nil
+	}
+	warm := s.prompt.within(ttl, now)
+	alike := d.Model == d.Baseline || d.Model.Price != nil && d.Model.Price.CacheRead != nil
+	if s.expected(d.Model.Name, ttl, now) >= warm && (alike || warm == 0) {
+		return nil
+	}
+	tokens := int64(warm)
+	return &tokens
+}
