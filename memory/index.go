@@ -56,6 +56,8 @@ type index struct {
 type load struct {
 	changes []change // that came meanwhile
 	void    bool     // what it reads can't be relied on
+
+	done chan struct{} // closed when it is over
 }
 
 func newIndex(db *sql.DB, logger *slog.Logger, bytes int64) (*index, error) {
@@ -122,6 +124,26 @@ func (x *index) view(scope Scope) (view, bool) {
 	return nil, false
 }
 
+// await has the tables that the scope sees loaded, and waits for that as long
+// as ctx does.
+func (x *index) await(ctx context.Context, scope Scope) {
+	if _, ok := x.view(scope); ok {
+		return
+	}
+	for _, sc := range scope.sees() {
+		x.mu.RLock()
+		l := x.loads[sc.name()]
+		x.mu.RUnlock()
+		if l == nil {
+			continue
+		}
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // find returns the scope's table, or nil. The caller holds mu.
 func (x *index) find(scope Scope) *table {
 	if x.closed {
@@ -143,9 +165,12 @@ func (x *index) load(scope Scope) {
 	if x.closed || len(x.loads) >= maxLoads || x.loads[scope.name()] != nil || x.find(scope) != nil {
 		return
 	}
-	l := &load{}
+	l := &load{done: make(chan struct{})}
 	x.loads[scope.name()] = l
-	x.group.Go(func() { x.finish(scope, l, x.fetch(scope)) })
+	x.group.Go(func() {
+		defer close(l.done)
+		x.finish(scope, l, x.fetch(scope))
+	})
 }
 
 // finish puts a loaded table, nil if that failed, into the cache.
@@ -213,7 +238,7 @@ func (x *index) read(ctx context.Context, t *table) error {
 		if err != nil {
 			return err
 		}
-		item.Type, item.Source = known(Type(typ), Types()...), known(source, SourceUser, SourceImported)
+		item.Type, item.Source = known(Type(typ), Types()...), known(source, SourceUser, SourceAssistant, SourceImported)
 		item.CreatedAt, item.ValidFrom = time.UnixMilli(created).UTC(), time.UnixMilli(from).UTC()
 		t.put(row, item, tokens(item.Content))
 		if t.bytes > x.bound {

@@ -85,7 +85,7 @@ func addAll(tb testing.TB, s *Store, scope Scope, items ...NewItem) {
 	tb.Helper()
 	err := s.write(tb.Context(), func(ctx context.Context, tx *txn) error {
 		for _, item := range items {
-			if _, _, err := put(ctx, tx, scope, s.draft(item)); err != nil {
+			if _, _, err := put(ctx, tx, scope, s.draft(item, Fact)); err != nil {
 				return err
 			}
 		}

@@ -162,8 +162,9 @@ const (
 
 // Values of [Item.Source].
 const (
-	SourceUser     = "user_stated"
-	SourceImported = "imported"
+	SourceUser      = "user_stated"
+	SourceAssistant = "assistant_stated"
+	SourceImported  = "imported"
 )
 
 // Item is one memory.

@@ -60,13 +60,14 @@ type recallRequest struct {
 	Query
 	words   []string // to search for, without repeats
 	catchUp bool
+	plain   bool // nothing is pinned
 	profile profile
 	now     time.Time
 }
 
 func (s *Store) parse(q Query) recallRequest {
 	return recallRequest{
-		Query: q, words: queryTokens(q.Text), catchUp: !q.NoGate && catchesUp(q.Text),
+		Query: q, words: queryTokens(q.Text), plain: q.NoGate, catchUp: !q.NoGate && catchesUp(q.Text),
 		profile: profileNamed(q.Profile), now: s.cfg.Clock(),
 	}
 }
@@ -85,7 +86,25 @@ func (s *Store) Recall(ctx context.Context, scope Scope, q Query) (Recalled, err
 		return Recalled{}, fmt.Errorf("recalling: %w", err)
 	}
 
+	return s.answer(ctx, scope, s.parse(q))
+}
+
+// Search is Recall with its results in one list: nothing is pinned. It waits
+// for the scope's index.
+func (s *Store) Search(ctx context.Context, scope Scope, q Query) ([]Item, error) {
+	if err := scope.check(); err != nil {
+		return nil, fmt.Errorf("searching memories: %w", err)
+	}
+
 	r := s.parse(q)
+	r.plain = true
+	s.index.await(ctx, scope)
+	got, err := s.answer(ctx, scope, r)
+
+	return got.Items, err
+}
+
+func (s *Store) answer(ctx context.Context, scope Scope, r recallRequest) (Recalled, error) {
 	got, indexed := s.index.recall(scope, r)
 	s.cfg.OnIndex(indexed)
 	if indexed {

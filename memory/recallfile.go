@@ -47,7 +47,7 @@ func (s *Store) recallFile(ctx context.Context, scope Scope, r recallRequest) (R
 
 // pinnedInFile returns the user's standing memories within their budget.
 func (s *Store) pinnedInFile(ctx context.Context, scope Scope, r recallRequest) ([]Item, error) {
-	if scope.user == "" || r.NoGate {
+	if scope.user == "" || r.plain {
 		return nil, nil
 	}
 	rows, err := s.pinnedStmt.QueryContext(ctx, scope.tenant, scope.agent, scope.user, pinCandidates)

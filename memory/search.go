@@ -56,7 +56,7 @@ func (v view) at(doc int32) (*table, int32) {
 func (v view) recall(r recallRequest, s *scratch) Recalled {
 	s.reset(v)
 	var pinned []Item
-	if !r.NoGate {
+	if !r.plain {
 		pinned = v.pin(s)
 	}
 

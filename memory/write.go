@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -52,7 +53,7 @@ func (s *Store) Add(ctx context.Context, scope Scope, item NewItem) (Outcome, er
 		return Outcome{}, fmt.Errorf("adding memory: %w %q", ErrType, item.Type)
 	}
 
-	d := s.draft(item)
+	d := s.draft(item, Fact)
 	var out Outcome
 	err := s.write(ctx, func(ctx context.Context, tx *txn) (err error) {
 		if _, err = tx.ExecContext(ctx, deleteTombstone, scope.hash("memory", d.content)); err != nil {
@@ -70,20 +71,24 @@ func (s *Store) Add(ctx context.Context, scope Scope, item NewItem) (Outcome, er
 	return out, nil
 }
 
-// draft reads an item as learning would, as far as the caller left it open.
-func (s *Store) draft(item NewItem) draft {
+// draft reads an item as learning would, as far as the caller left it open. What
+// no rule knows is of the type otherwise.
+func (s *Store) draft(item NewItem, otherwise Type) draft {
 	content := prepare(item.Content)
 	d := classify(content)
 	if d.typ == "" || item.Type != "" && d.typ != item.Type {
-		d = draft{typ: Fact}
-	}
-	if item.Type != "" {
-		d.typ = item.Type
+		d = draft{typ: cmp.Or(item.Type, otherwise)}
 	}
 	d.content = content
 	if item.Subject != "" && item.Attribute != "" {
 		d.subject, d.attribute, d.value = toText(item.Subject), toText(item.Attribute), fold(content)
 	}
+
+	return s.label(d, item)
+}
+
+// label adds where an item comes from.
+func (s *Store) label(d draft, item NewItem) draft {
 	d.externalID, d.source, d.at = toText(item.ExternalID), toText(item.Source), item.CreatedAt
 	d.session, d.name = toText(item.Session), toText(item.Name)
 	if d.source == "" {
