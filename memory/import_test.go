@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,13 @@ func importText(tb testing.TB, s *Store, scope Scope, text string, opts ImportOp
 func exportText(tb testing.TB, s *Store, scope Scope) string {
 	tb.Helper()
 	var out bytes.Buffer
-	if _, err := s.Export(tb.Context(), scope, &out); err != nil {
-		tb.Fatal(err)
+	for row, err := range s.Export(tb.Context(), scope) {
+		if err == nil {
+			err = json.NewEncoder(&out).Encode(row)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
 	}
 
 	return out.String()

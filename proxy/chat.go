@@ -195,17 +195,12 @@ func readBody(ctx *fasthttp.RequestCtx, dst []byte, limit int) ([]byte, error) {
 	if size > limit {
 		return nil, refuse(ctx, wire, limit, tooLarge)
 	}
-	src := wire
-	switch enc := string(ctx.Request.Header.ContentEncoding()); enc {
-	case "", "identity":
-	case "gzip":
-		zr, err := gzip.NewReader(wire)
-		if err != nil {
-			return nil, &chat.Error{Status: 400, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "The request body is not gzip, although Content-Encoding says so."}
-		}
-		src, size = zr, 0
-	default:
-		return nil, &chat.Error{Status: 415, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "Content-Encoding takes gzip or identity."}
+	src, err := decoded(ctx, wire)
+	if err != nil {
+		return nil, err
+	}
+	if src != wire {
+		size = 0
 	}
 	// A claimed size is believed only so far: claims cost nothing.
 	buf := bytes.NewBuffer(slices.Grow(dst, min(max(size, 0), 1<<20)+bytes.MinRead))
@@ -216,6 +211,22 @@ func readBody(ctx *fasthttp.RequestCtx, dst []byte, limit int) ([]byte, error) {
 		return nil, refuse(ctx, wire, limit, tooLarge)
 	}
 	return buf.Bytes(), nil
+}
+
+// decoded reads what is on the wire as the request's Content-Encoding says.
+func decoded(ctx *fasthttp.RequestCtx, wire io.Reader) (io.Reader, error) {
+	switch enc := string(ctx.Request.Header.ContentEncoding()); enc {
+	case "", "identity":
+		return wire, nil
+	case "gzip":
+		zr, err := gzip.NewReader(wire)
+		if err != nil {
+			return nil, &chat.Error{Status: 400, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "The request body is not gzip, although Content-Encoding says so."}
+		}
+		return zr, nil
+	default:
+		return nil, &chat.Error{Status: 415, Code: chat.CodeUnsupportedEncoding, Param: "Content-Encoding", Message: "Content-Encoding takes gzip or identity."}
+	}
 }
 
 // refuse takes some of a body that is too large, since many clients read an

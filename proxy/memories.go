@@ -1,9 +1,12 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,12 +23,18 @@ type Memories interface {
 	Add(context.Context, memory.Scope, memory.NewItem) (memory.Outcome, error)
 	Forget(ctx context.Context, scope memory.Scope, id string) error
 	ForgetUser(ctx context.Context, tenant, user, agent string) (int, error)
+	Search(context.Context, memory.Scope, memory.Query) ([]memory.Item, error)
+	Import(context.Context, memory.Scope, io.Reader, memory.ImportOptions) (memory.ImportReport, error)
+	Export(context.Context, memory.Scope) iter.Seq2[memory.Row, error]
 }
 
 // routeMemories serves the memory part of the admin API.
 func (s *Server) routeMemories(api fiber.Router) {
 	api.Get("/memories", s.listMemories)
 	api.Post("/memories", s.addMemory)
+	api.Post("/memories/search", s.searchMemories)
+	api.Post("/memories/import", s.importMemories)
+	api.Get("/memories/export", s.exportMemories)
 	api.Delete("/memories/:id", s.forgetMemory)
 	api.Delete("/users/:id", s.forgetUser)
 }
@@ -61,10 +70,7 @@ func (s *Server) addMemory(c *fiber.Ctx) error {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The body takes a JSON object with agent, user, type, content, subject and attribute, all of them strings."}
 	}
-	if in.Agent == "" {
-		in.Agent = "default"
-	}
-	scope, err := memory.NewScope(adminTenant(c), in.Agent, in.User)
+	scope, err := memory.NewScope(adminTenant(c), cmp.Or(in.Agent, "default"), in.User)
 	if err != nil {
 		return memoryError(err)
 	}
@@ -77,6 +83,40 @@ func (s *Server) addMemory(c *fiber.Ctx) error {
 		return memoryError(err)
 	}
 	return c.JSON(outcome)
+}
+
+// searchMemories is POST /api/memories/search?tenant= with
+// {"agent","user","query","k","profile","gate"}.
+func (s *Server) searchMemories(c *fiber.Ctx) error {
+	body, err := readBody(c.Context(), nil, s.cfg.Limits.BodyBytes)
+	if err != nil {
+		return err
+	}
+	in := struct {
+		Agent, User, Query, Profile string
+		K                           int
+		Gate                        bool
+	}{Agent: "default", Gate: true}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The body takes a JSON object with agent, user, query and profile, which are strings, k, a whole number, and gate, a boolean."}
+	}
+	if in.K < 0 {
+		return badQuery("k", "k takes a number from 1; 0 means 10.")
+	}
+	scope, err := memory.NewScope(adminTenant(c), cmp.Or(in.Agent, "default"), in.User)
+	if err != nil {
+		return memoryError(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	items, err := s.cfg.Memories.Search(ctx, scope, memory.Query{Text: in.Query, Limit: in.K, Profile: in.Profile, Ungated: !in.Gate})
+	if err != nil {
+		return memoryError(err)
+	}
+	if items == nil {
+		items = []memory.Item{}
+	}
+	return c.JSON(fiber.Map{"items": items})
 }
 
 // forgetMemory is DELETE /api/memories/{id}?agent=&user=&tenant=. Conversations
