@@ -109,7 +109,7 @@ func (s *Server) searchMemories(c *fiber.Ctx) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
-	items, err := s.cfg.Memories.Search(ctx, scope, memory.Query{Text: in.Query, Limit: in.K, Profile: in.Profile, Ungated: !in.Gate})
+	items, err := s.cfg.Memories.Search(ctx, scope, memory.Query{Text: in.Query, Limit: in.K, Profile: in.Profile, NoGate: !in.Gate})
 	if err != nil {
 		return memoryError(err)
 	}
