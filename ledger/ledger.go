@@ -40,6 +40,7 @@ type Ledger struct {
 	gate   sync.RWMutex
 	closed bool // Guarded by gate.
 
+	faults  chan struct{} // Holds one entry when a reader has met a fault of the file.
 	closing chan struct{} // Closed when Close begins: no more retries.
 	done    chan struct{} // Closed when the writer has ended.
 	lost    int           // Entries given up at Close. The writer's until done.
@@ -60,7 +61,10 @@ type item struct {
 var errClosed = errors.New("ledger is closed")
 
 // Open opens the ledger at cfg.Path, making the file where there is none, and
-// starts its writer. ctx bounds the opening alone. The caller must Close it.
+// starts its writer. ctx bounds the opening alone. A file that can't be used
+// for now, because it is locked, read-only, damaged or its disk full, is no
+// error: Check says so, entries wait, and the writer opens it as soon as it
+// can. The caller must Close it.
 func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -78,9 +82,13 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening ledger: %w", err)
 	}
-	db, err := sqlite.Open(ctx, cfg.Path, files)
+	db, err := sqlite.New(cfg.Path, files)
 	if err != nil {
 		return nil, fmt.Errorf("opening ledger: %w", err)
+	}
+	ready := db.Ready(ctx)
+	if ready != nil && !db.Failed(ready) {
+		return nil, fmt.Errorf("opening ledger: %w", errors.Join(ready, db.Close()))
 	}
 
 	l := &Ledger{
@@ -89,8 +97,12 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		clock:      cfg.Clock,
 		flushEvery: cfg.FlushEvery,
 		queue:      make(chan item, cfg.Queue),
+		faults:     make(chan struct{}, 1),
 		closing:    make(chan struct{}),
 		done:       make(chan struct{}),
+	}
+	if ready != nil {
+		l.report(ready)
 	}
 	go l.write() // Ends when the queue is closed; Close waits for it.
 
@@ -145,9 +157,9 @@ func (l *Ledger) Sync(ctx context.Context) error {
 	}
 	select {
 	case <-flushed:
-		return l.Check()
+		return l.writeError()
 	case <-ctx.Done():
-		return fmt.Errorf("syncing ledger: %w", errors.Join(ctx.Err(), l.Check()))
+		return fmt.Errorf("syncing ledger: %w", errors.Join(ctx.Err(), l.writeError()))
 	}
 }
 
@@ -168,9 +180,29 @@ func (l *Ledger) enqueue(ctx context.Context, it item) error {
 // QueueLen is how many entries wait to be written.
 func (l *Ledger) QueueLen() int { return len(l.queue) }
 
-// Check returns why the last write failed, nil if it didn't. Entries are not
-// lost meanwhile; readiness should be.
-func (l *Ledger) Check() error {
+// Check returns nil if the ledger can be read and its last write went through,
+// else why not. Entries are not lost meanwhile; readiness should be.
+func (l *Ledger) Check(ctx context.Context) error {
+	if err := l.writeError(); err != nil {
+		return err
+	}
+	var some bool
+	if err := l.db.Reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM requests)").Scan(&some); err != nil {
+		if sqlite.Unavailable(err) {
+			l.report(err)
+			select {
+			case l.faults <- struct{}{}:
+			default: // the writer knows
+			}
+		}
+		return fmt.Errorf("reading ledger: %w", err)
+	}
+
+	return nil
+}
+
+// writeError is why the last write failed, nil if it didn't.
+func (l *Ledger) writeError() error {
 	if err := l.failure.Load(); err != nil {
 		return fmt.Errorf("writing ledger: %w", *err)
 	}
@@ -192,7 +224,7 @@ func (l *Ledger) Close() error {
 
 		l.closeErr = l.db.Close()
 		if l.lost > 0 {
-			l.closeErr = errors.Join(fmt.Errorf("%d entries lost: %w", l.lost, l.Check()), l.closeErr)
+			l.closeErr = errors.Join(fmt.Errorf("%d entries lost: %w", l.lost, l.writeError()), l.closeErr)
 		}
 		if l.closeErr != nil {
 			l.closeErr = fmt.Errorf("closing ledger: %w", l.closeErr)

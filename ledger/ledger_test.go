@@ -175,7 +175,7 @@ func TestFailingFileRecovers(t *testing.T) {
 	if got, want := <-log, "ledger cannot write, entries wait"; got != want {
 		t.Errorf("logged %q, want %q", got, want)
 	}
-	if err := l.Check(); err == nil || !strings.Contains(err.Error(), "no such table") {
+	if err := l.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no such table") {
 		t.Errorf("Check while writes fail = %v, want no such table", err)
 	}
 
@@ -186,7 +186,7 @@ func TestFailingFileRecovers(t *testing.T) {
 	if got, want := <-log, "ledger writes again"; got != want {
 		t.Errorf("logged %q, want %q: one line for the outage, one for its end", got, want)
 	}
-	if err := l.Check(); err != nil {
+	if err := l.Check(t.Context()); err != nil {
 		t.Errorf("Check after the recovery = %v", err)
 	}
 	if _, err := l.Get(t.Context(), "a", "r"); err != nil {

@@ -18,6 +18,7 @@ const (
 func (l *Ledger) write() {
 	defer close(l.done)
 	batch := make([]Entry, 0, maxBatch)
+	l.awaitFile()
 	for open := true; open; {
 		var flushed chan struct{}
 		batch, flushed, open = l.collect(batch[:0])
@@ -25,6 +26,17 @@ func (l *Ledger) write() {
 		if flushed != nil {
 			close(flushed)
 		}
+	}
+}
+
+// awaitFile waits until a file that can't be used can be, or the ledger closes.
+func (l *Ledger) awaitFile() {
+	for wait := firstRetry; l.writeError() != nil && !l.isClosing(); wait = min(2*wait, lastRetry) {
+		select {
+		case <-l.closing:
+		case <-time.After(wait):
+		}
+		l.report(l.db.Ready(context.Background()))
 	}
 }
 
@@ -42,6 +54,10 @@ func (l *Ledger) collect(batch []Entry) (_ []Entry, flushed chan struct{}, open 
 				ripe = time.After(l.flushEvery)
 			}
 			batch = append(batch, it.entry)
+		case <-l.faults:
+			if len(batch) == 0 { // else the batch finds out
+				l.awaitFile()
+			}
 		case <-ripe:
 			return batch, nil, true
 		}
@@ -89,6 +105,7 @@ func (l *Ledger) report(err error) {
 		}
 		return
 	}
+	l.db.Failed(err)
 	if l.failure.Swap(&err) == nil {
 		l.logger.Error("ledger cannot write, entries wait", "error", err)
 	}
@@ -98,6 +115,9 @@ func (l *Ledger) report(err error) {
 // timeout.
 func (l *Ledger) insert(batch []Entry) error {
 	ctx := context.Background() // The writer outlives every request.
+	if err := l.db.Ready(ctx); err != nil {
+		return err
+	}
 	tx, err := l.db.Writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -68,6 +68,19 @@ func (x *index) void(changes []change) {
 	x.cache.Wait()
 }
 
+// clear drops all tables.
+func (x *index) clear() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return
+	}
+	for _, l := range x.loads {
+		l.void = true
+	}
+	x.cache.Clear()
+}
+
 // apply makes the changes, and reports whether the table's size has changed by
 // so much that the cache should know.
 func (t *table) apply(changes []change) (resized bool) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/ristretto/v2"
+
+	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
 const (
@@ -213,7 +215,7 @@ func (x *index) fetch(scope Scope) *table {
 	t := newTable(scope)
 	err := x.read(x.loading, t)
 	if err != nil {
-		if x.loading.Err() == nil {
+		if x.loading.Err() == nil && !sqlite.Unavailable(err) { // or recall from the file says so
 			x.logger.Warn("loading a recall index", "error", err)
 		}
 		return nil

@@ -120,16 +120,52 @@ func (s *Store) send(ctx context.Context, j job) error {
 // into one transaction at a time, until the queue is closed and empty.
 func (s *Store) run() {
 	defer close(s.done)
+	s.awaitFile()
 	purged := s.cfg.Clock()
-	for first := range s.queue {
-		s.process(s.collect(first))
-
+	for open := true; open; {
+		var first job
+		select {
+		case first, open = <-s.queue:
+			if !open {
+				return
+			}
+			s.process(s.collect(first))
+		case <-s.faults:
+			s.awaitFile()
+		}
 		if now := s.cfg.Clock(); now.Sub(purged) >= purgeEvery {
 			purged = now
 			if err := s.purge(context.Background()); err != nil {
 				s.cfg.Logger.Error("purging turns", "error", err)
 			}
 		}
+	}
+}
+
+// awaitFile waits until a file that can't be used can be, or the store closes.
+func (s *Store) awaitFile() {
+	for wait := firstRetry; s.broken.Load() != nil && !s.isClosing(); wait = min(2*wait, lastRetry) {
+		s.pause(wait)
+		s.written(s.write(context.Background(), func(context.Context, *txn) error { return nil }))
+	}
+}
+
+// pause waits for a time, or until the store closes.
+func (s *Store) pause(wait time.Duration) {
+	select {
+	case <-s.closing:
+	case <-time.After(wait):
+	}
+}
+
+// written notes whether the file could be written.
+func (s *Store) written(err error) {
+	switch {
+	case err != nil:
+		s.failed(err)
+		s.fault(err)
+	case s.broken.Swap(nil) != nil:
+		s.cfg.Logger.Info("memory can be used again")
 	}
 }
 
@@ -178,14 +214,9 @@ const (
 // alone, so that a bad one takes no other with it.
 func (s *Store) process(b batch) {
 	err := s.writeAll(b.lessons)
-	for wait := firstRetry; sqlite.Unavailable(err); wait = min(2*wait, lastRetry) {
-		if s.broken.Swap(&err) == nil {
-			s.cfg.Logger.Error("memory cannot be written, exchanges wait", "error", err)
-		}
-		select {
-		case <-s.closing:
-		case <-time.After(wait):
-		}
+	for wait := firstRetry; s.failed(err); wait = min(2*wait, lastRetry) {
+		s.fault(err)
+		s.pause(wait)
 		last := s.isClosing()
 		if err = s.writeAll(b.lessons); last {
 			break
@@ -197,8 +228,7 @@ func (s *Store) process(b batch) {
 			err = errors.Join(err, s.writeAll(b.lessons[i:i+1]))
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		if sqlite.Unavailable(err) { // closing: they are lost
 			for range b.lessons {
 				s.cfg.OnLearned("", "failed")
@@ -206,10 +236,8 @@ func (s *Store) process(b batch) {
 		}
 		s.broken.Store(&err)
 		s.cfg.Logger.Error("learning", "error", err)
-	case len(b.lessons) > 0:
-		if s.broken.Swap(nil) != nil {
-			s.cfg.Logger.Info("memory is written again")
-		}
+	} else if len(b.lessons) > 0 {
+		s.written(nil)
 	}
 	if b.mark != nil {
 		close(b.mark)

@@ -105,13 +105,19 @@ func (s *Store) Search(ctx context.Context, scope Scope, q Query) ([]Item, error
 }
 
 func (s *Store) answer(ctx context.Context, scope Scope, r recallRequest) (Recalled, error) {
+	if !s.opened.Load() {
+		return Recalled{}, fmt.Errorf("recalling: %w", errUnopened)
+	}
 	got, indexed := s.index.recall(scope, r)
 	s.cfg.OnIndex(indexed)
 	if indexed {
 		return got, nil
 	}
 
-	return s.recallFile(ctx, scope, r)
+	got, err := s.recallFile(ctx, scope, r)
+	s.readFailed(err)
+
+	return got, err
 }
 
 // pins collects what is pinned, within the budget.

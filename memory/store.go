@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +29,9 @@ const (
 	CaptureFacts Capture = "facts" // memories only
 	CaptureOff   Capture = "off"   // nothing
 )
+
+// errUnopened says that the file could not be opened yet.
+var errUnopened = errors.New("memory is not open yet")
 
 // defaultQueue is the number of exchanges that may wait: a second's worth of
 // a busy proxy, and at most 64 MiB at the size to which Learn cuts them.
@@ -68,6 +73,10 @@ type Store struct {
 
 	index *index
 
+	// opened says that what is prepared below has been. It stays when the file
+	// fails later: statements are prepared again on new connections.
+	opened atomic.Bool
+
 	// The two queries of a recall from the file, prepared: parsing them is a
 	// third of what they cost.
 	pinnedStmt, matchesStmt *sql.Stmt
@@ -76,19 +85,23 @@ type Store struct {
 	prepared map[string]*sql.Stmt // the statements of writes that are hot; fixed
 
 	queue   chan job
+	faults  chan struct{} // holds one entry when a reader has met a fault of the file
 	done    chan struct{} // closed when the writer has returned
 	closing chan struct{} // closed when Close begins: no more retries
 
 	mu     sync.RWMutex // held for reading while sending to queue
 	closed bool         // guarded by mu
 
-	// broken is the error of the writer's last batch, nil after a good one.
+	// broken is why the file can't be used or the writer's last batch was not
+	// written, nil after a good one.
 	broken atomic.Pointer[error]
 }
 
 // Open opens the store, creating its file when it is missing, deletes turns
-// that are past their time, and starts the writer. The error wraps
-// [sqlite.ErrNewer] when a newer build wrote the file.
+// that are past their time, and starts the writer. A file that can't be used
+// for now, because it is locked, read-only, damaged or its disk full, is no
+// error: Check says so, exchanges wait, and the writer opens it as soon as it
+// can. The error wraps [sqlite.ErrNewer] when a newer build wrote the file.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = withDefaults(cfg)
 	switch cfg.Capture {
@@ -101,16 +114,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening memory: %w", err)
 	}
-	db, err := sqlite.Open(ctx, cfg.Path, migrations)
+	db, err := sqlite.New(cfg.Path, migrations)
 	if err != nil {
 		return nil, fmt.Errorf("opening memory: %w", err)
 	}
 
 	s := &Store{
 		cfg: cfg, db: db, turn: make(chan struct{}, 1), prepared: map[string]*sql.Stmt{},
-		queue: make(chan job, cfg.QueueSize), done: make(chan struct{}), closing: make(chan struct{}),
+		queue: make(chan job, cfg.QueueSize), faults: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{}),
 	}
-	if err = s.prepare(ctx); err != nil {
+	if s.index, err = newIndex(db.Reader, cfg.Logger, cfg.IndexBytes); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
+	}
+	if err = s.ready(ctx); s.failed(err) {
+		s.fault(err)
+	} else if err != nil {
+		s.index.close()
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
 	}
 	go s.run()
@@ -118,9 +137,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) prepare(ctx context.Context) (err error) {
+// ready opens the file and prepares statements, once, and after a failure the
+// file again. Only one write at a time may call it.
+func (s *Store) ready(ctx context.Context) (err error) {
+	if err = s.db.Ready(ctx); err != nil || s.opened.Load() {
+		return err
+	}
 	if err = s.purge(ctx); err != nil {
 		return err
+	}
+	for _, query := range hot() {
+		if s.prepared[query] != nil {
+			continue
+		}
+		if s.prepared[query], err = s.db.Writer.PrepareContext(ctx, query); err != nil {
+			return err
+		}
 	}
 	if s.pinnedStmt, err = s.db.Reader.PrepareContext(ctx, selectPinned); err != nil {
 		return err
@@ -128,14 +160,39 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if s.matchesStmt, err = s.db.Reader.PrepareContext(ctx, selectMatches); err != nil {
 		return err
 	}
-	for _, query := range hot() {
-		if s.prepared[query], err = s.db.Writer.PrepareContext(ctx, query); err != nil {
-			return err
-		}
-	}
-	s.index, err = newIndex(s.db.Reader, s.cfg.Logger, s.cfg.IndexBytes)
+	s.opened.Store(true)
 
-	return err
+	return nil
+}
+
+// failed reports whether an error is about the file as a whole. What a damaged
+// file held is not in the one that takes its place.
+func (s *Store) failed(err error) bool {
+	if sqlite.Damaged(err) {
+		s.index.clear()
+	}
+
+	return s.db.Failed(err)
+}
+
+// fault notes why the file can't be used, and logs it when that begins.
+func (s *Store) fault(err error) {
+	if s.broken.Swap(&err) == nil {
+		s.cfg.Logger.Error("memory cannot be used, exchanges wait", "error", err)
+	}
+}
+
+// readFailed takes the error of a reader, nil too. If it is about the file as a
+// whole, the writer is to try until the file can be used again.
+func (s *Store) readFailed(err error) {
+	if !s.failed(err) {
+		return
+	}
+	s.fault(err)
+	select {
+	case s.faults <- struct{}{}:
+	default: // it knows
+	}
 }
 
 func withDefaults(cfg Config) Config {
@@ -193,14 +250,16 @@ func (s *Store) Count(ctx context.Context) (int, error) {
 // QueueLen returns how many exchanges wait for the writer to take them.
 func (s *Store) QueueLen() int { return len(s.queue) }
 
-// Check returns nil if the store can be read and its last write went through.
+// Check returns nil if the store can be read and its last write went through,
+// else why not.
 func (s *Store) Check(ctx context.Context) error {
 	var n int
 	if err := s.db.Reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM memories)").Scan(&n); err != nil {
+		s.readFailed(err)
 		return fmt.Errorf("reading memory: %w", err)
 	}
 	if err := s.broken.Load(); err != nil {
-		return fmt.Errorf("memory's last write failed: %w", *err)
+		return fmt.Errorf("writing memory: %w", *err)
 	}
 
 	return nil
@@ -221,9 +280,11 @@ func (s *Store) Close() error {
 	<-s.done
 	s.index.close()
 
-	errs := []error{s.pinnedStmt.Close(), s.matchesStmt.Close()}
-	for _, st := range s.prepared {
-		errs = append(errs, st.Close())
+	var errs []error
+	for _, st := range append(slices.Collect(maps.Values(s.prepared)), s.pinnedStmt, s.matchesStmt) {
+		if st != nil {
+			errs = append(errs, st.Close())
+		}
 	}
 	if err := errors.Join(append(errs, s.db.Close())...); err != nil {
 		return fmt.Errorf("closing memory: %w", err)

@@ -35,6 +35,9 @@ func (s *Store) write(ctx context.Context, f func(context.Context, *txn) error) 
 		return ctx.Err()
 	}
 	defer func() { <-s.turn }()
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
 
 	inner, err := s.db.Writer.BeginTx(ctx, nil)
 	if err != nil {

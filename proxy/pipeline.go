@@ -152,7 +152,9 @@ func (x *exchange) failedIf(step string, err error) {
 	x.failOpen = step
 	x.injected.memory, x.injected.scaffold, x.entry.MemoriesUsed = 0, 0, 0
 	x.s.cfg.Metrics.FailOpen.WithLabelValues(step, reason).Inc()
-	x.s.cfg.Logger.Warn("smart step failed, request goes on without it", "id", x.id, "step", step, "reason", reason, "error", err)
+	if x.s.steps.due(step + "/" + reason) {
+		x.s.cfg.Logger.Warn("smart step failed, request goes on without it", "id", x.id, "step", step, "reason", reason, "error", err)
+	}
 }
 
 // stepError names a step inside another one.

@@ -83,6 +83,7 @@ type Server struct {
 	upstreams map[string]*upstream
 	buffers   buffers
 	seed      maphash.Seed // of frame
+	steps     seldom       // log lines of smart steps that fail
 }
 
 // New builds the server and its upstream pools; it connects to nothing yet.
@@ -240,7 +241,7 @@ func (s *Server) ready(c *fiber.Ctx) error {
 			problems = append(problems, "memory: "+err.Error())
 		}
 	}
-	if err := s.cfg.Ledger.Check(); err != nil {
+	if err := s.cfg.Ledger.Check(ctx); err != nil {
 		problems = append(problems, "ledger: "+err.Error())
 	}
 	if len(problems) > 0 {

@@ -95,6 +95,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 	}
 	a.metrics.Gauge("ledger_queue", "Entries that wait to be written to the ledger.", func() float64 { return float64(a.ledger.QueueLen()) })
 	a.metrics.Counter("ledger_lost_total", "Entries given up because the ledger's file could not be written and its queue was full.", func() float64 { return float64(a.ledger.Lost()) })
+	a.metrics.Gauge("ledger_up", "1: the ledger's file can be used; 0: it can't, and entries wait.", func() float64 { return up(a.ledger.Check) })
 	if !a.cfg.Memory.Enabled {
 		return nil
 	}
@@ -114,6 +115,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	a.metrics.Gauge("learn_queue", "Exchanges that wait to be learned.", func() float64 { return float64(a.memory.QueueLen()) })
+	a.metrics.Gauge("memory_up", "1: memory's file can be used; 0: it can't, and exchanges wait.", func() float64 { return up(a.memory.Check) })
 	a.metrics.Gauge("memory_items", "Memories in the store.", func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -124,6 +126,16 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return float64(n)
 	})
 	return nil
+}
+
+// up is 1 when a store's check succeeds, else 0.
+func up(check func(context.Context) error) float64 {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if check(ctx) != nil {
+		return 0
+	}
+	return 1
 }
 
 // close stops accepting, lets running answers finish within the grace time,

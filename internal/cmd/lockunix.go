@@ -5,6 +5,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -16,6 +17,9 @@ import (
 // from indexes that the other one has made untrue.
 func lockDir(dir string) (release func() error, err error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) || errors.Is(err, unix.ENOSPC) { // nothing can be written there for now: the folder itself has to do
+		f, err = os.Open(dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("locking the data folder: %w", err)
 	}

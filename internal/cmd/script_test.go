@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"os/exec"
@@ -37,6 +38,26 @@ func TestMain(m *testing.M) {
 				os.Exit(3)
 			}
 			os.Exit(Main(os.Args[2:], IO{In: os.Stdin, Out: os.Stdout, Err: log, Env: os.Environ()}))
+		},
+		// understudy-user is understudy as a user whom file modes bind.
+		"understudy-user": func() {
+			if os.Getuid() == 0 {
+				const nobody = 65534
+				if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody)); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					os.Exit(3)
+				}
+			}
+			os.Exit(Main(os.Args[1:], IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}))
+		},
+		// understudy-full is understudy where no file may grow.
+		"understudy-full": func() {
+			limit := syscall.Rlimit{Max: math.MaxUint64}
+			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(3)
+			}
+			os.Exit(Main(os.Args[1:], IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ()}))
 		},
 	})
 }

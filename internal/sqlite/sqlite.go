@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"syscall"
 	"time"
 
 	driver "modernc.org/sqlite" // Registers the driver named "sqlite".
@@ -34,7 +36,7 @@ const (
 	readers = 4
 )
 
-// DB is one SQLite file. Both pools are safe for concurrent use.
+// DB is one SQLite file. It is safe for concurrent use.
 type DB struct {
 	// Writer holds exactly one connection; its transactions begin immediate,
 	// so that two of them queue in Go and never fail with "database is locked".
@@ -42,25 +44,35 @@ type DB struct {
 
 	// Reader holds up to four connections that refuse to write.
 	Reader *sql.DB
+
+	path       string
+	migrations fs.FS
+
+	mu      sync.Mutex  // guards what follows
+	ready   bool        // the file is as it should be
+	suspect bool        // damage was met, so the whole of it is looked at
+	damage  error       // what was found then
+	damaged os.FileInfo // of the file in which it was found
 }
 
-// Open opens the file at path, creating it (mode 0600) and its folder (0700)
-// where they are missing, and brings its schema up to date with [Migrate].
-// The caller must Close the result.
+// Open is [New] and [DB.Ready]: it opens the file at path, creating it (mode
+// 0600) and its folder (0700) where they are missing, and brings its schema up
+// to date with [Migrate]. The caller must Close the result.
 func Open(ctx context.Context, path string, migrations fs.FS) (*DB, error) {
-	db, err := open(ctx, path, migrations)
+	db, err := New(path, migrations)
 	if err != nil {
-		return nil, fmt.Errorf("opening store %q: %w", path, err)
+		return nil, err
+	}
+	if err := db.Ready(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 
 	return db, nil
 }
 
-func open(ctx context.Context, path string, migrations fs.FS) (*DB, error) {
-	if err := create(path); err != nil {
-		return nil, err
-	}
-
+// New returns a DB whose file has not been touched. Before Ready has succeeded
+// its statements are likely to fail. The caller must Close the result.
+func New(path string, migrations fs.FS) (*DB, error) {
 	writer, err := connect(path, 1, url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {
@@ -71,18 +83,94 @@ func open(ctx context.Context, path string, migrations fs.FS) (*DB, error) {
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening store %q: %w", path, err)
 	}
-	if err = Migrate(ctx, writer, migrations); err != nil {
-		return nil, errors.Join(err, writer.Close())
-	}
-
 	reader, err := connect(path, readers, url.Values{"_pragma": {"query_only(1)"}})
 	if err != nil {
-		return nil, errors.Join(err, writer.Close())
+		return nil, errors.Join(fmt.Errorf("opening store %q: %w", path, err), writer.Close())
 	}
 
-	return &DB{Writer: writer, Reader: reader}, nil
+	return &DB{Writer: writer, Reader: reader, path: path, migrations: migrations}, nil
+}
+
+// Ready makes the file where it is missing and brings its schema up to date.
+// Once that has succeeded it does nothing until Failed has seen an error. After
+// damage it checks the whole file, which takes long for a large one, and does
+// so again only when the file has changed.
+func (db *DB) Ready(ctx context.Context) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.ready {
+		return nil
+	}
+	now, _ := os.Stat(db.path) // nil when it is missing
+	if db.damage != nil && same(now, db.damaged) {
+		return db.damage
+	}
+	if err := db.open(ctx); err != nil {
+		err = fmt.Errorf("opening store %q: %w", db.path, err)
+		if db.damage = nil; Damaged(err) {
+			db.damage, db.damaged, db.suspect = err, now, true
+		}
+		db.reconnect()
+		return err
+	}
+	db.ready, db.suspect, db.damage = true, false, nil
+
+	return nil
+}
+
+func (db *DB) open(ctx context.Context) error {
+	if err := create(db.path); err != nil {
+		return err
+	}
+	if err := Migrate(ctx, db.Writer, db.migrations); err != nil {
+		return err
+	}
+	if !db.suspect {
+		return nil
+	}
+	var found string
+	if err := db.Writer.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return fmt.Errorf("checking the file: %w", err)
+	}
+	if found != "ok" {
+		return fmt.Errorf("%w: %s", errDamaged, found)
+	}
+
+	return nil
+}
+
+func same(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+// Failed reports whether err is [Unavailable]. If it is about more than a lock,
+// the connections are given up, so that the file is opened anew, and Ready
+// looks at it again: it may have been repaired, replaced, or made writable.
+func (db *DB) Failed(err error) bool {
+	if !Unavailable(err) {
+		return false
+	}
+	if code := codeOf(err); code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED {
+		return true
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.ready, db.suspect = false, db.suspect || Damaged(err)
+	db.reconnect()
+
+	return true
+}
+
+// reconnect closes idle connections, so that the file is opened anew.
+func (db *DB) reconnect() {
+	for pool, n := range map[*sql.DB]int{db.Writer: 1, db.Reader: readers} {
+		pool.SetMaxIdleConns(-1) // closes those that are idle
+		pool.SetMaxIdleConns(n)
+	}
 }
 
 // create makes the file before SQLite does, so that its mode, which the WAL
@@ -117,17 +205,32 @@ func connect(path string, n int, params url.Values) (*sql.DB, error) {
 }
 
 // Unavailable reports whether an error is about the file as a whole, locked,
-// full, read-only or failing, so that the same statement may succeed later.
+// full, read-only, damaged or failing, so that the same statement may succeed
+// later.
 func Unavailable(err error) bool {
-	e, ok := errors.AsType[*driver.Error](err)
-	if !ok {
-		return false
-	}
-	switch e.Code() & 0xff { // the rest of a code refines it
+	switch codeOf(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_READONLY, lib.SQLITE_IOERR, lib.SQLITE_FULL, lib.SQLITE_CANTOPEN:
 		return true
 	}
-	return false
+
+	return Damaged(err) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC)
+}
+
+// Damaged reports whether an error says that the file is not what SQLite wrote.
+func Damaged(err error) bool {
+	code := codeOf(err)
+
+	return code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB || errors.Is(err, errDamaged)
+}
+
+// codeOf is SQLite's primary result code, 0 of another error.
+func codeOf(err error) int {
+	e, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return 0
+	}
+
+	return e.Code() & 0xff // the rest of a code refines it
 }
 
 // Checkpoint moves the write-ahead log into the file and empties it. After a

@@ -1,11 +1,14 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -169,5 +172,69 @@ func TestCheckpointEmptiesTheLog(t *testing.T) {
 	}
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() != 0 {
 		t.Errorf("the log has %v, error %v; want no bytes", info, err)
+	}
+}
+
+// TestDamage damages a page that opening does not read. Once a reader has met
+// it, the file is unready until it is replaced.
+func TestDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := open(t, path, first)
+	_, err := db.Writer.Exec("WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM i LIMIT 100) INSERT INTO note SELECT hex(randomblob(500)) FROM i")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(content[8<<10:], bytes.Repeat([]byte("junk"), 8<<10))
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, path, first)
+	var n int
+	read := db.Reader.QueryRow("SELECT count(text || 1) FROM note").Scan(&n)
+	if !sqlite.Damaged(read) || !db.Failed(read) {
+		t.Fatalf("reading gives %v, want an error about damage", read)
+	}
+	found := db.Ready(t.Context())
+	if !sqlite.Damaged(found) || !sqlite.Unavailable(found) {
+		t.Errorf("Ready = %v, want an error about damage", found)
+	}
+	if again := db.Ready(t.Context()); again != found {
+		t.Errorf("Ready of the same file = %v, want what was found before", again)
+	}
+	if err := os.Rename(path, path+".damaged"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ready(t.Context()); err != nil {
+		t.Errorf("Ready once the file was taken away = %v", err)
+	}
+	if err := db.Reader.QueryRow("SELECT count(text || 1) FROM note").Scan(&n); n != 0 || err != nil {
+		t.Errorf("%d rows, %v; want a new file", n, err)
+	}
+}
+
+func TestUnavailable(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"no error", nil, false},
+		{"another error", errors.New("no such table"), false},
+		{"no permission", fmt.Errorf("making its file: %w", &fs.PathError{Op: "open", Err: syscall.EACCES}), true},
+		{"read-only file system", syscall.EROFS, true},
+		{"full disk", syscall.ENOSPC, true},
+		{"a folder in its place", syscall.EISDIR, false},
+	}
+	for _, tt := range tests {
+		if got := sqlite.Unavailable(tt.err); got != tt.want {
+			t.Errorf("%s: Unavailable(%v) = %v, want %v", tt.name, tt.err, got, tt.want)
+		}
 	}
 }
