@@ -71,7 +71,8 @@ type Store struct {
 	cfg Config
 	db  *sqlite.DB
 
-	index *index
+	index  *index
+	briefs briefs
 
 	// opened says that what is prepared below has been. It stays when the file
 	// fails later: statements are prepared again on new connections.

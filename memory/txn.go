@@ -52,9 +52,11 @@ func (s *Store) write(ctx context.Context, f func(context.Context, *txn) error) 
 	}
 	if err = tx.Commit(); err != nil {
 		s.index.void(tx.changes)
+		s.briefs.apply(tx.changes)
 		return err
 	}
 	s.index.apply(tx.changes)
+	s.briefs.apply(tx.changes)
 
 	return nil
 }
