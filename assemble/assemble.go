@@ -85,21 +85,21 @@ func (a *Assembler) Assemble(in Input) Assembled {
 
 // first renders the system block and the prefix of the turn that opens an epoch.
 //
-// Sections choose their notes in another order than they stand in, because each note is shown once: what changed is
-// worth more as a change than as a state, and an open goal more as work to do.
+// Sections choose their notes in another order than they stand in, because each note is shown once: what took
+// another's place is worth more as a change than as a state, and an open goal more as work to do.
 func (a *Assembler) first(in *Input) (system, prefix *piece) {
 	limit := LimitsFor(in.Tier).Frames
 	known := shown{keys: make([]noteKey, 0, 64)}
 	known.addQuery(in.Query)
 	pick := func(frames []Frame, limit int) picked { return known.pick(&a.lines, ranked(frames), limit) }
 
-	learned := pick(in.LearnedIdentity, limit)
 	changed, added := replaced(in.RecentChanges)
 	recent := pick(changed, limit)
+	learned := pick(in.LearnedIdentity, limit)
 	active := pick(in.ActiveWork, limit)
 	state := pick(in.State, limit)
 	if n := len(state.notes); n > 0 {
-		if entities := entitiesNote(in.KeyEntities, limit); entities != nil {
+		if entities := entitiesNote(in.KeyEntities, state.notes, limit); entities != nil {
 			state.notes, state.total = append(state.notes, entities), state.total+1
 		}
 	}

@@ -126,6 +126,11 @@ func (e *epoch) plan(turns []TurnKey, in *Input) Plan {
 // weigh adds a piece to the plan's sums.
 func (p *Plan) weigh(part *piece) {
 	p.FramesUsed += len(part.notes)
+	for i := range part.notes {
+		if part.notes[i].id != "" {
+			p.Memories++
+		}
+	}
 	p.TotalChars += part.chars
 	p.TextBytes += part.textBytes()
 	p.ScaffoldBytes += part.scaffoldBytes()

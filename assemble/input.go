@@ -13,7 +13,8 @@ type Input struct {
 
 	// State holds current facts and decisions, and goals that ActiveWork has no room for.
 	State []Frame
-	// KeyEntities are named at the end of State. Names alone say little, so without State they are left out.
+	// KeyEntities are named at the end of State, as far as its notes don't. Names alone say little, so without State
+	// they are left out.
 	KeyEntities []Entity
 	// RecentChanges holds what was added lately, and what took another memory's place ([Frame].Was), which goes first.
 	RecentChanges []Frame
@@ -74,5 +75,6 @@ type Frame struct {
 
 // Entity is something that the notes are about: a person, a project, a system.
 type Entity struct {
-	Name, Type string
+	Name string
+	Type string // empty where it isn't known
 }

@@ -1,6 +1,7 @@
 package assemble
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -71,18 +72,23 @@ func personaSection(p *Persona) section {
 	return s
 }
 
-// entitiesNote names the entities that the state is about; nil when there are none.
-func entitiesNote(entities []Entity, limit int) *note {
+// entitiesNote names what the state is about beyond what the notes shown of it say; nil when that is nothing.
+func entitiesNote(entities []Entity, state []*note, limit int) *note {
 	var names []string
-	for _, e := range entities[:min(len(entities), limit)] {
-		if name := shorten(escapeLine(e.Name), maxLabelChars); name != "" {
-			names = append(names, name+" ("+escapeLabel(e.Type)+")")
+	for _, e := range entities {
+		name := shorten(escapeLine(e.Name), maxLabelChars)
+		if name == "" || len(names) == limit || slices.ContainsFunc(state, func(n *note) bool { return strings.Contains(n.line, name) }) {
+			continue
 		}
+		if e.Type != "" {
+			name += " (" + escapeLabel(e.Type) + ")"
+		}
+		names = append(names, name)
 	}
-	if n := newNote(&Frame{Type: "entities", Content: strings.Join(names, ", ")}); n.line != "" {
-		return n
+	if len(names) == 0 {
+		return nil
 	}
-	return nil
+	return newNote(&Frame{Type: "entities", Content: strings.Join(names, ", ")})
 }
 
 // trusted guards the container against an operator's file that quotes its delimiters.

@@ -86,9 +86,10 @@ type Plan struct {
 	UserPrefix string
 	// Scaffold is the response scaffold in use, part of one of the texts; empty for none.
 	Scaffold string
-	// FramesUsed counts the notes in all texts, TotalChars their characters. TextBytes is the size of all sections in
-	// all texts, without their containers; ScaffoldBytes is how much of it is response scaffold.
-	FramesUsed, TotalChars, TextBytes, ScaffoldBytes int
+	// FramesUsed counts the notes in all texts, Memories those of them that are memories, having an ID, and TotalChars
+	// their characters. TextBytes is the size of all sections in all texts, without their containers; ScaffoldBytes is
+	// how much of it is response scaffold.
+	FramesUsed, Memories, TotalChars, TextBytes, ScaffoldBytes int
 	// Epoch numbers the epoch that the request belongs to; another number means other bytes. It is 0 when nothing is
 	// kept.
 	Epoch int

@@ -59,7 +59,7 @@ func plan(t testing.TB, s *Sessions, key string, turns []TurnKey, in Input) plan
 	for _, prefix := range p.Prefixes {
 		got.Prefixes[prefix.Turn] = prefix.Text
 	}
-	if p.FramesUsed != got.Debug.FramesUsed || p.TotalChars != got.Debug.TotalChars ||
+	if p.FramesUsed != got.Debug.FramesUsed || p.Memories != len(got.FrameIDs) || p.TotalChars != got.Debug.TotalChars ||
 		p.Scaffold != got.Scaffold || p.SystemBlock != got.SystemBlock || p.UserPrefix != got.UserPrefix {
 		t.Errorf("plan %+v differs from its account %+v", p, got)
 	}

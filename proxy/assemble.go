@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/understudy-ai/understudy/assemble"
@@ -28,8 +27,8 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 		x.hear()
 	}
 	var err error
-	x.prompt, err = a.Sessions.Plan(x.promptKey(), x.turns, in, func(in *assemble.Input, _ bool) error {
-		return x.recall(ctx, in)
+	x.prompt, err = a.Sessions.Plan(x.promptKey(), x.turns, in, func(in *assemble.Input, opening bool) error {
+		return x.recall(ctx, in, opening)
 	})
 	if err != nil {
 		return &stepError{"memory", err}
@@ -106,7 +105,7 @@ func (x *exchange) insert() {
 		x.injected.scaffold = total
 	}
 	x.injected.memory = max(0, total-x.injected.scaffold)
-	x.entry.MemoriesUsed = plan.FramesUsed
+	x.entry.MemoriesUsed = plan.Memories
 }
 
 // reassemble writes the prompt anew for a model of another tier that takes the
@@ -156,9 +155,10 @@ func (x *exchange) modelTier() assemble.ModelTier {
 	return assemble.TierForModel(x.decision.Requested)
 }
 
-// recall fills the memory sections of a prompt. What the conversation itself
-// still says is not brought in again.
-func (x *exchange) recall(ctx context.Context, in *assemble.Input) error {
+// recall completes an input from memory: what the words find and what is
+// pinned, and with opening the brief of all that matters. What the conversation
+// itself still says is not brought in again.
+func (x *exchange) recall(ctx context.Context, in *assemble.Input, opening bool) error {
 	s := x.s
 	if s.cfg.Memory == nil || x.who.memory == "off" {
 		return nil
@@ -170,6 +170,10 @@ func (x *exchange) recall(ctx context.Context, in *assemble.Input) error {
 	}
 	limits := assemble.LimitsFor(in.Tier)
 	found, err := s.cfg.Memory.Recall(ctx, scope, memory.Query{Text: x.words, Limit: limits.RecallLimit, Floor: limits.Floor, Profile: limits.Profile})
+	var brief memory.Brief
+	if err == nil && opening {
+		brief, err = s.cfg.Memory.Brief(ctx, scope)
+	}
 	if err != nil {
 		s.cfg.Metrics.Recalls.WithLabelValues("error").Inc()
 		return err
@@ -179,35 +183,60 @@ func (x *exchange) recall(ctx context.Context, in *assemble.Input) error {
 		result = "found"
 	}
 	s.cfg.Metrics.Recalls.WithLabelValues(result).Inc()
-	found.Pinned = slices.DeleteFunc(found.Pinned, x.inSight)
-	found.Items = slices.DeleteFunc(found.Items, x.inSight)
-	place(in, found)
+	x.place(in, &found, &brief)
 	return nil
 }
 
-// inSight reports whether the conversation still says what a memory says.
-func (x *exchange) inSight(item memory.Item) bool {
-	return slices.ContainsFunc(x.said, func(text string) bool { return strings.Contains(text, item.Content) })
+// place sorts what memory knows into the sections of a prompt. A conversation's
+// first turn shows all of them; later turns show of Recalled what is new.
+func (x *exchange) place(in *assemble.Input, found *memory.Recalled, brief *memory.Brief) {
+	in.State, in.ActiveWork = x.frames(brief.State), x.frames(brief.Work)
+	for i := range brief.Changes {
+		c := &brief.Changes[i]
+		if !x.inSight(&c.Item) {
+			f := frame(&c.Item)
+			f.Was = c.Was
+			in.RecentChanges = append(in.RecentChanges, f)
+		}
+	}
+	for _, name := range brief.Entities {
+		in.KeyEntities = append(in.KeyEntities, assemble.Entity{Name: name})
+	}
+	pinned := x.frames(found.Pinned)
+	for i := range pinned {
+		if pinned[i].Type == string(memory.Identity) {
+			in.LearnedIdentity = append(in.LearnedIdentity, pinned[i])
+		} else {
+			in.Preferences = append(in.Preferences, pinned[i])
+		}
+	}
+	in.Recalled = append(x.frames(found.Items), pinned...)
 }
 
-// place sorts what was recalled into the sections of a prompt. A conversation's
-// first turn shows the typed ones; later turns show of Recalled what is new.
-func place(in *assemble.Input, found memory.Recalled) {
-	for _, item := range slices.Concat(found.Items, found.Pinned) {
-		f := assemble.Frame{
-			ID: item.ID, Type: string(item.Type), Content: item.Content, Importance: item.Importance,
-			CreatedAt: item.CreatedAt, Personal: item.User != "",
+// frames makes frames of the memories that the conversation doesn't say.
+func (x *exchange) frames(items []memory.Item) []assemble.Frame {
+	out := make([]assemble.Frame, 0, len(items))
+	for i := range items {
+		if item := &items[i]; !x.inSight(item) {
+			out = append(out, frame(item))
 		}
-		switch item.Type {
-		case memory.Identity:
-			in.LearnedIdentity = append(in.LearnedIdentity, f)
-		case memory.Preference:
-			in.Preferences = append(in.Preferences, f)
-		case memory.Decision, memory.Fact, memory.Goal:
-			in.State = append(in.State, f)
-		case memory.Todo:
-			in.ActiveWork = append(in.ActiveWork, f)
-		}
-		in.Recalled = append(in.Recalled, f)
 	}
+	return out
+}
+
+func frame(item *memory.Item) assemble.Frame {
+	return assemble.Frame{
+		ID: item.ID, Type: string(item.Type), Content: item.Content, Importance: item.Importance,
+		CreatedAt: item.CreatedAt, Personal: item.User != "",
+	}
+}
+
+// inSight reports whether the conversation still says what a memory says.
+func (x *exchange) inSight(item *memory.Item) bool {
+	for _, text := range x.said {
+		if len(text) >= len(item.Content) && strings.Contains(text, item.Content) {
+			return true
+		}
+	}
+	return false
 }

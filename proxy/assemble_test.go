@@ -72,3 +72,33 @@ func texts(messages []gjson.Result) (out []string) {
 	}
 	return out
 }
+
+// TestFramesFromMemory states, changes and asks: the first turn of another
+// conversation is told what is so, what changed and what is open, once each,
+// however little its words have to do with it; an unknown user nothing of it.
+func TestFramesFromMemory(t *testing.T) {
+	s := newStack(t, nil)
+	for _, text := range []string{
+		"We decided to use PostgreSQL for the ledger service.", "I live in Bern.", "I live in Zurich now.", "My goal is to ship the ledger by May.",
+		"I prefer answers as short bullet points.",
+	} {
+		s.post(ask("auto", text), "X-User-Id: ana", "X-Session-Id: one")
+		if err := s.memory.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.post(talk("auto", "What is a monad?"), "X-User-Id: ana", "X-Session-Id: two")
+	block := gjson.GetBytes(s.upstream.Last().Body, "messages.0.content").String()
+	if n := strings.Count(block, "PostgreSQL"); n != 1 {
+		t.Errorf("the decision is there %d times:\n%s", n, block)
+	}
+	for _, want := range []string{"# State\n- [decision", "# Recent changes\n- [identity", "I live in Bern. → I live in Zurich now.", "# Active work\n- [goal", "# Personal preferences\n- [preference"} {
+		if !strings.Contains(block, want) {
+			t.Errorf("the block lacks %q:\n%s", want, block)
+		}
+	}
+	s.post(talk("auto", "What is a monad?"), "X-User-Id: bob", "X-Session-Id: two")
+	if got := gjson.GetBytes(s.upstream.Last().Body, "messages.0.content").String(); got != "Be brief." {
+		t.Errorf("bob is told\n%s", got)
+	}
+}

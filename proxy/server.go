@@ -32,6 +32,7 @@ type Scorer interface {
 // block; false means that its queue is full.
 type Memory interface {
 	Recall(context.Context, memory.Scope, memory.Query) (memory.Recalled, error)
+	Brief(context.Context, memory.Scope) (memory.Brief, error)
 	Learn(memory.Exchange) bool
 	Check(context.Context) error
 }

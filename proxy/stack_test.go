@@ -239,6 +239,10 @@ func (b brokenMemory) Recall(ctx context.Context, _ memory.Scope, _ memory.Query
 	}
 	return memory.Recalled{}, b.err
 }
+
+func (b brokenMemory) Brief(context.Context, memory.Scope) (memory.Brief, error) {
+	return memory.Brief{}, b.err
+}
 func (b brokenMemory) Learn(memory.Exchange) bool  { return true }
 func (b brokenMemory) Check(context.Context) error { return b.err }
 
