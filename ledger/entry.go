@@ -5,6 +5,12 @@ import (
 	"time"
 )
 
+// Arms of the scaffold's trial.
+const (
+	ArmApplied = "applied"
+	ArmHeldOut = "held_out"
+)
+
 // Outcomes of a request.
 const (
 	OutcomeOK               = "ok"                // Answered in full.
@@ -44,11 +50,20 @@ type Entry struct {
 	AnsweredModel  string `json:"answered_model"`
 	BaselineModel  string `json:"baseline_model"`
 
+	// Background says what one of our own calls was for, such as "extractor";
+	// empty for a caller's request. Such a call has no baseline: all of its cost
+	// is Saved.Background.
+	Background string `json:"background,omitempty"`
+
 	Profile string  `json:"profile"`
 	Tier    string  `json:"tier"`
 	Shape   string  `json:"shape"`
 	Reason  string  `json:"reason"`
 	Score   float64 `json:"score"`
+
+	// Switched says that the session changed its model with this request: up,
+	// down or level; empty: it didn't.
+	Switched string `json:"switched,omitempty"`
 
 	Streamed bool   `json:"streamed"`
 	Status   int    `json:"status"`  // HTTP status that the client got; 0: none.
@@ -62,6 +77,10 @@ type Entry struct {
 	// prompt, estimated. They are part of Usage.Input.
 	InjectedMemoryTokens   int64 `json:"injected_memory_tokens"`
 	InjectedScaffoldTokens int64 `json:"injected_scaffold_tokens"`
+
+	// ScaffoldArm is applied, or held_out for a turn that would have got
+	// a scaffold but for the share that is held out; empty: none was due.
+	ScaffoldArm string `json:"scaffold_arm,omitempty"`
 
 	// WarmTokens is how much of this prompt the baseline model would have read
 	// from its cache, had the session stayed with it. Nil: not known, and taken
@@ -77,6 +96,10 @@ type Entry struct {
 	Baseline *float64 `json:"baseline_usd,omitempty"`
 	Saved    Savings  `json:"saved,omitzero"`
 	Priced   bool     `json:"priced"`
+
+	// Disputed: the upstream's own figure for the cost and our price list
+	// differ by more than a twentieth. Set by [Settle].
+	Disputed bool `json:"disputed,omitempty"`
 
 	Overhead  time.Duration `json:"overhead_ns"`   // What we added before the upstream was asked.
 	FirstByte time.Duration `json:"first_byte_ns"` // From arrival to the first byte of the answer.
@@ -94,9 +117,26 @@ type Savings struct {
 	Scaffold float64 `json:"scaffold"` // Response scaffold that we added to the prompt.
 	Cache    float64 `json:"cache"`    // Prompt cache that a switch lost.
 	Retries  float64 `json:"retries"`  // Failed attempts that were billed.
+
+	// Background is what our own calls cost, such as those of a memory
+	// extractor. They are entries of their own.
+	Background float64 `json:"background"`
+}
+
+// list returns the components in the order in which they are kept.
+func (s Savings) list() [numComponents]float64 {
+	return [...]float64{s.Routing, s.Memory, s.Scaffold, s.Cache, s.Retries, s.Background}
+}
+
+// savingsOf is the opposite of list.
+func savingsOf(n [numComponents]nano) Savings {
+	return Savings{
+		Routing: n[0].usd(), Memory: n[1].usd(), Scaffold: n[2].usd(),
+		Cache: n[3].usd(), Retries: n[4].usd(), Background: n[5].usd(),
+	}
 }
 
 // Total returns the sum of the components, in whole billionths of a dollar.
 func (s Savings) Total() float64 {
-	return math.Round((s.Routing+s.Memory+s.Scaffold+s.Cache+s.Retries)*1e9) / 1e9
+	return math.Round((s.Routing+s.Memory+s.Scaffold+s.Cache+s.Retries+s.Background)*1e9) / 1e9
 }

@@ -16,7 +16,7 @@ func ExampleParseUsage() {
 		"input_tokens": 86, "cache_read_input_tokens": 1920, "cache_creation_input_tokens": 0, "output_tokens": 300}`))
 	fmt.Printf("%+v %v\n", usage, ok)
 	// Output:
-	// {Input:2006 Cached:1920 CacheWrite:0 Output:300 Reasoning:0} true
+	// {Input:2006 Cached:1920 CacheWrite:0 CacheWriteHour:0 Output:300 Reasoning:0} true
 }
 
 // A request for a dear model that a cheap one answered, with 1,000 tokens of

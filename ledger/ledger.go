@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -24,15 +25,27 @@ type Config struct {
 	Clock      func() time.Time // Stands in for a missing Entry.At. Nil: time.Now.
 	Queue      int              // Entries that may wait to be written. Default 8192, some 8 MB.
 	FlushEvery time.Duration    // How long an entry may wait for company. Default 100 ms.
+	Retention  time.Duration    // How long single entries are kept; their sums are for good. 0: for good, too.
 }
 
 // Ledger keeps entries in a SQLite file. One goroutine writes them in batches.
 // A Ledger is safe for concurrent use.
 type Ledger struct {
+	Reader
 	db         *sqlite.DB
 	logger     *slog.Logger
 	clock      func() time.Time
 	flushEvery time.Duration
+	retention  time.Duration
+
+	// The writer's alone, until it has ended.
+	inserts    [len(rowsAtOnce)]*sql.Stmt
+	values     []any // The arguments of an insert, kept for the next one.
+	pending    pending
+	folded     time.Time // When pending last went into the file.
+	tended     time.Time // When rows that are too old were last looked for.
+	compacted  time.Time // The day on which roll-ups last were.
+	complained bool
 
 	// queue is sent to under gate held for reading, and closed under gate held
 	// for writing, so that nothing is sent to a closed channel.
@@ -92,10 +105,13 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	}
 
 	l := &Ledger{
+		Reader:     Reader{db.Reader},
 		db:         db,
 		logger:     cfg.Logger,
 		clock:      cfg.Clock,
 		flushEvery: cfg.FlushEvery,
+		retention:  cfg.Retention,
+		pending:    pending{counts: make(map[combination]*sums), behind: true},
 		queue:      make(chan item, cfg.Queue),
 		faults:     make(chan struct{}, 1),
 		closing:    make(chan struct{}),
@@ -103,6 +119,8 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	}
 	if ready != nil {
 		l.report(ready)
+	} else if err := l.catchUp(ctx); err != nil {
+		return nil, fmt.Errorf("opening ledger: %w", errors.Join(err, db.Close()))
 	}
 	go l.write() // Ends when the queue is closed; Close waits for it.
 

@@ -1,87 +1,89 @@
 package ledger
 
 import (
-	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
-// ErrNotFound says that a tenant has no entry of the wanted ID.
-var ErrNotFound = errors.New("no such request in the ledger")
-
 // columns are in the order of values and scan.
-const columns = `id, at_us, tenant, agent, user, session, channel, process_type,
+const columns = `id, at_us, tenant, agent, user, session, channel, process_type, background,
 	requested_model, routed_model, answered_model, baseline_model,
-	profile, tier, shape, reason, score, streamed, status, outcome,
-	usage_known, input, cached, cache_write, output, reasoning,
-	injected_memory, injected_scaffold, warm, retry_cost,
-	cost, baseline, saved_routing, saved_memory, saved_scaffold, saved_cache, saved_retries,
+	profile, tier, shape, reason, score, switched, streamed, status, outcome,
+	usage_known, input, cached, cache_write, cache_write_hour, output, reasoning,
+	injected_memory, injected_scaffold, scaffold_arm, warm, retry_cost, disputed,
+	cost, baseline, saved_routing, saved_memory, saved_scaffold, saved_cache, saved_retries, saved_background,
 	overhead_ns, first_byte_ns, total_ns, memories_used, fail_open`
 
-const insertSQL = `INSERT INTO requests (` + columns + `) VALUES (
-	?, ?, ?, ?, ?, ?, ?, ?,
-	?, ?, ?, ?,
-	?, ?, ?, ?, ?, ?, ?, ?,
-	?, ?, ?, ?, ?, ?,
-	?, ?, ?, ?,
-	?, ?, ?, ?, ?, ?, ?,
-	?, ?, ?, ?, ?)
-	ON CONFLICT (id) DO NOTHING`
+// width is the number of columns.
+const width = 48
 
-// values returns e's columns. Whatever e holds, SQLite must take it: a row
+// insertSQL writes n rows. What is written again is the same request.
+func insertSQL(n int) string {
+	row := "(?" + strings.Repeat(",?", width-1) + ")"
+	return "INSERT INTO requests (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1) + " ON CONFLICT (id) DO NOTHING"
+}
+
+// sane is e as it can be kept. Whatever e holds, SQLite must take it: a row
 // that is refused would hold up all those behind it.
-func values(e *Entry) []any {
-	score := e.Score
-	if math.IsNaN(score) || math.IsInf(score, 0) { // SQLite reads NaN as NULL; JSON has neither.
-		score = 0
+func (e *Entry) sane() {
+	if math.IsNaN(e.Score) || math.IsInf(e.Score, 0) { // SQLite reads NaN as NULL; JSON has neither.
+		e.Score = 0
 	}
-	usage := e.Usage
 	if !e.UsageKnown { // It would end up in the sums.
-		usage = Usage{}
+		e.Usage = Usage{}
 	}
-	priced := e.Priced && e.Cost != nil && e.Baseline != nil
+	if !e.Priced || e.Cost == nil || e.Baseline == nil {
+		e.Cost, e.Baseline, e.Saved, e.Priced = nil, nil, Savings{}, false
+	}
+}
+
+// appendValues appends the columns of e, which is sane.
+func appendValues(to []any, e *Entry) []any {
 	amount := func(usd float64) any {
-		if !priced {
+		if !e.Priced {
 			return nil
 		}
 		return int64(toNano(usd))
 	}
 	var cost, baseline float64
-	if priced {
+	if e.Priced {
 		cost, baseline = *e.Cost, *e.Baseline
 	}
-
-	return []any{
-		e.ID, e.At.UnixMicro(), e.Tenant, e.Agent, e.User, e.Session, e.Channel, e.ProcessType,
-		e.RequestedModel, e.RoutedModel, e.AnsweredModel, e.BaselineModel,
-		e.Profile, e.Tier, e.Shape, e.Reason, score, e.Streamed, e.Status, e.Outcome,
-		e.UsageKnown, usage.Input, usage.Cached, usage.CacheWrite, usage.Output, usage.Reasoning,
-		e.InjectedMemoryTokens, e.InjectedScaffoldTokens, e.WarmTokens, int64(toNano(e.RetryCost)),
-		amount(cost), amount(baseline), amount(e.Saved.Routing), amount(e.Saved.Memory),
-		amount(e.Saved.Scaffold), amount(e.Saved.Cache), amount(e.Saved.Retries),
-		int64(e.Overhead), int64(e.FirstByte), int64(e.Total), e.MemoriesUsed, e.FailOpen,
+	var warm any
+	if e.WarmTokens != nil {
+		warm = *e.WarmTokens
 	}
+
+	return append(to,
+		e.ID, e.At.UnixMicro(), e.Tenant, e.Agent, e.User, e.Session, e.Channel, e.ProcessType, e.Background,
+		e.RequestedModel, e.RoutedModel, e.AnsweredModel, e.BaselineModel,
+		e.Profile, e.Tier, e.Shape, e.Reason, e.Score, e.Switched, e.Streamed, int64(e.Status), e.Outcome,
+		e.UsageKnown, e.Usage.Input, e.Usage.Cached, e.Usage.CacheWrite, e.Usage.CacheWriteHour, e.Usage.Output, e.Usage.Reasoning,
+		e.InjectedMemoryTokens, e.InjectedScaffoldTokens, e.ScaffoldArm, warm, int64(toNano(e.RetryCost)), e.Disputed,
+		amount(cost), amount(baseline), amount(e.Saved.Routing), amount(e.Saved.Memory), amount(e.Saved.Scaffold),
+		amount(e.Saved.Cache), amount(e.Saved.Retries), amount(e.Saved.Background),
+		int64(e.Overhead), int64(e.FirstByte), int64(e.Total), int64(e.MemoriesUsed), e.FailOpen,
+	)
 }
 
-// scan reads the columns of one row.
-func scan(row interface{ Scan(...any) error }) (Entry, error) {
+// scan reads the columns of one row, after those that extra receives.
+func scan(row interface{ Scan(...any) error }, extra ...any) (Entry, error) {
 	var e Entry
 	var at int64
 	var retries nano
 	var cost, baseline sql.Null[nano]
-	var saved [5]sql.Null[nano]
-	err := row.Scan(
-		&e.ID, &at, &e.Tenant, &e.Agent, &e.User, &e.Session, &e.Channel, &e.ProcessType,
+	var saved [6]sql.Null[nano]
+	err := row.Scan(append(extra,
+		&e.ID, &at, &e.Tenant, &e.Agent, &e.User, &e.Session, &e.Channel, &e.ProcessType, &e.Background,
 		&e.RequestedModel, &e.RoutedModel, &e.AnsweredModel, &e.BaselineModel,
-		&e.Profile, &e.Tier, &e.Shape, &e.Reason, &e.Score, &e.Streamed, &e.Status, &e.Outcome,
-		&e.UsageKnown, &e.Usage.Input, &e.Usage.Cached, &e.Usage.CacheWrite, &e.Usage.Output, &e.Usage.Reasoning,
-		&e.InjectedMemoryTokens, &e.InjectedScaffoldTokens, &e.WarmTokens, &retries,
-		&cost, &baseline, &saved[0], &saved[1], &saved[2], &saved[3], &saved[4],
+		&e.Profile, &e.Tier, &e.Shape, &e.Reason, &e.Score, &e.Switched, &e.Streamed, &e.Status, &e.Outcome,
+		&e.UsageKnown, &e.Usage.Input, &e.Usage.Cached, &e.Usage.CacheWrite, &e.Usage.CacheWriteHour, &e.Usage.Output, &e.Usage.Reasoning,
+		&e.InjectedMemoryTokens, &e.InjectedScaffoldTokens, &e.ScaffoldArm, &e.WarmTokens, &retries, &e.Disputed,
+		&cost, &baseline, &saved[0], &saved[1], &saved[2], &saved[3], &saved[4], &saved[5],
 		&e.Overhead, &e.FirstByte, &e.Total, &e.MemoriesUsed, &e.FailOpen,
-	)
+	)...)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -92,54 +94,14 @@ func scan(row interface{ Scan(...any) error }) (Entry, error) {
 		c, b := cost.V.usd(), baseline.V.usd()
 		e.Cost, e.Baseline, e.Priced = &c, &b, true
 		e.Saved = Savings{
-			Routing:  saved[0].V.usd(),
-			Memory:   saved[1].V.usd(),
-			Scaffold: saved[2].V.usd(),
-			Cache:    saved[3].V.usd(),
-			Retries:  saved[4].V.usd(),
+			Routing:    saved[0].V.usd(),
+			Memory:     saved[1].V.usd(),
+			Scaffold:   saved[2].V.usd(),
+			Cache:      saved[3].V.usd(),
+			Retries:    saved[4].V.usd(),
+			Background: saved[5].V.usd(),
 		}
 	}
 
 	return e, nil
-}
-
-// Get returns the tenant's entry of that ID, or [ErrNotFound]. Entries that
-// still wait to be written aren't found; Sync first where that matters.
-func (l *Ledger) Get(ctx context.Context, tenant, id string) (Entry, error) {
-	const query = `SELECT ` + columns + ` FROM requests WHERE id = ? AND tenant = ?`
-	e, err := scan(l.db.Reader.QueryRowContext(ctx, query, id, tenant))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Entry{}, ErrNotFound
-	}
-	if err != nil {
-		return Entry{}, fmt.Errorf("reading request %q: %w", id, err)
-	}
-
-	return e, nil
-}
-
-// Recent returns the tenant's newest entries, at most limit of them, the
-// newest first. Like Get it sees what has been written.
-func (l *Ledger) Recent(ctx context.Context, tenant string, limit int) (_ []Entry, err error) {
-	const query = `SELECT ` + columns + ` FROM requests
-		WHERE tenant = ? ORDER BY at_us DESC, rowid DESC LIMIT ?`
-	rows, err := l.db.Reader.QueryContext(ctx, query, tenant, max(0, limit))
-	if err != nil {
-		return nil, fmt.Errorf("reading recent requests: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-
-	var entries []Entry
-	for rows.Next() {
-		e, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("reading recent requests: %w", err)
-		}
-		entries = append(entries, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading recent requests: %w", err)
-	}
-
-	return entries, nil
 }

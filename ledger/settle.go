@@ -2,17 +2,18 @@ package ledger
 
 import "math"
 
-// Settle fills e's Cost, Baseline, Saved and Priced from its usage. routed and
+// Settle fills e's Cost, Baseline, Saved, Priced and Disputed from its usage. routed and
 // baseline are the prices of the two models, nil when unknown; reportedCost is
 // what the upstream says this answer cost in USD (x-litellm-response-cost),
-// nil when it doesn't say. It overrides our own reckoning.
+// nil when it doesn't say. It overrides our own reckoning; 0 is how LiteLLM
+// reports a model that it has no price for, and is taken as nothing said.
 //
 // The baseline is the baseline model on the original prompt, which is the
 // prompt less what we injected, with the same answer and the same share of
 // cached tokens, or with WarmTokens cached where that is known. The difference
 // to the cost is split so that
 //
-//	Baseline − Cost = Routing + Memory + Scaffold + Cache + Retries
+//	Baseline − Cost = Routing + Memory + Scaffold + Cache + Retries + Background
 //
 // holds to the last of the whole billionths of a dollar that all of them are
 // rounded to:
@@ -24,13 +25,20 @@ import "math"
 //     with this request's share of cached tokens. Negative when a switch left
 //     a warm cache behind.
 //   - Retries: minus RetryCost.
+//   - Background: minus the cost of one of our own calls, which has no
+//     baseline and nothing else to split.
 //   - Routing: the rest.
 //
 // A request that failed without a bill costs and saves 0; one that failed with
 // a bill never saves, but may overspend. If the usage, the baseline's price,
 // or the routed price where it is needed is unknown, e stays unpriced.
 func Settle(e *Entry, routed, baseline *Price, reportedCost *float64) {
-	e.Cost, e.Baseline, e.Saved, e.Priced = nil, nil, Savings{}, false
+	e.Cost, e.Baseline, e.Saved, e.Priced, e.Disputed = nil, nil, Savings{}, false, false
+	reportedCost = plausible(reportedCost)
+	if e.Background != "" {
+		e.settleBackground(routed, reportedCost)
+		return
+	}
 
 	retries := toNano(e.RetryCost)
 	if !e.UsageKnown {
@@ -39,7 +47,7 @@ func Settle(e *Entry, routed, baseline *Price, reportedCost *float64) {
 		}
 		return
 	}
-	b, ok := reckon(e, routed, baseline, plausible(reportedCost))
+	b, ok := reckon(e, routed, baseline, reportedCost)
 	if !ok {
 		return
 	}
@@ -74,16 +82,38 @@ func (e *Entry) failed() bool {
 
 // plausible returns a reported cost, or nil for what can't be one.
 func plausible(cost *float64) *float64 {
-	if cost == nil || !(*cost >= 0 && *cost <= maxUSD) { // NaN compares false.
+	if cost == nil || !(*cost > 0 && *cost <= maxUSD) { // NaN compares false.
 		return nil
 	}
 
 	return cost
 }
 
+// settleBackground prices one of our own calls.
+func (e *Entry) settleBackground(routed *Price, reported *float64) {
+	cost, known := routed.Cost(e.Usage)
+	known = known && e.UsageKnown
+	switch {
+	case reported != nil:
+		e.Disputed = known && disputed(*reported, cost)
+		cost = *reported
+	case e.unbilled() && !e.UsageKnown:
+		cost = 0
+	case !known:
+		return
+	}
+	e.price(bill{cost: toNano(cost), background: -toNano(cost)})
+}
+
+// disputed reports whether a bill and our reckoning differ by more than 5 % of
+// what we reckon: more than rounding and a stale digit in a price.
+func disputed(reported, reckoned float64) bool {
+	return math.Abs(reported-reckoned) > 0.05*reckoned
+}
+
 // bill is the money of one request; routing's share is what remains.
 type bill struct {
-	cost, baseline, memory, scaffold, cache, retries nano
+	cost, baseline, memory, scaffold, cache, retries, background nano
 }
 
 // reckon works out all of e's bill but the retries.
@@ -103,6 +133,7 @@ func reckon(e *Entry, routed, baseline *Price, reported *float64) (bill, bool) {
 	// look like a saving.
 	factor := 1.0
 	if reported != nil {
+		e.Disputed = known && disputed(*reported, cost)
 		if cost > 0 {
 			factor = *reported / cost
 		}
@@ -159,11 +190,12 @@ func (e *Entry) price(b bill) {
 	cost, baseline := b.cost.usd(), b.baseline.usd()
 	e.Cost, e.Baseline, e.Priced = &cost, &baseline, true
 	e.Saved = Savings{
-		Routing:  (b.baseline - b.cost - b.memory - b.scaffold - b.cache - b.retries).usd(),
-		Memory:   b.memory.usd(),
-		Scaffold: b.scaffold.usd(),
-		Cache:    b.cache.usd(),
-		Retries:  b.retries.usd(),
+		Routing:    (b.baseline - b.cost - b.memory - b.scaffold - b.cache - b.retries - b.background).usd(),
+		Memory:     b.memory.usd(),
+		Scaffold:   b.scaffold.usd(),
+		Cache:      b.cache.usd(),
+		Retries:    b.retries.usd(),
+		Background: b.background.usd(),
 	}
 }
 

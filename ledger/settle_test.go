@@ -85,6 +85,19 @@ func TestSettle(t *testing.T) {
 			"the reported cost stands in for an unknown price", ok, nil, dear, ptr(0.02),
 			&amounts{0.02, 0.0315, Savings{Routing: 0.0115}},
 		},
+		{"a reported cost of 0 says nothing", ok, cheap, dear, ptr(0.0), &amounts{0.0105, 0.0315, Savings{Routing: 0.021}}},
+		{
+			"one of our own calls", with(func(e *Entry) { e.Background = "extractor" }), cheap, nil, nil,
+			&amounts{Cost: 0.0105, Saved: Savings{Background: -0.0105}},
+		},
+		{
+			"one of our own, as billed",
+			Entry{Outcome: OutcomeOK, Background: "extractor"},
+			nil, nil, ptr(0.02),
+			&amounts{Cost: 0.02, Saved: Savings{Background: -0.02}},
+		},
+		{"one of our own, without a price", with(func(e *Entry) { e.Background = "extractor" }), nil, nil, nil, nil},
+		{"one of our own that failed", Entry{Outcome: OutcomeUpstreamError, Background: "extractor"}, cheap, nil, nil, &amounts{}},
 		{"a reported cost that can't be one", ok, dear, dear, ptr(math.NaN()), &amounts{Cost: 0.0315, Baseline: 0.0315}},
 		{"unknown routed price", ok, nil, dear, nil, nil},
 		{"unknown routed price, and injected tokens to price", injecting, nil, dear, ptr(0.02), nil},
@@ -179,6 +192,9 @@ func randomEntry(r *rand.Rand) Entry {
 	if r.IntN(4) == 0 {
 		e.RetryCost = r.Float64()
 	}
+	if r.IntN(8) == 0 {
+		e.Background = "extractor"
+	}
 
 	return e
 }
@@ -213,11 +229,11 @@ func TestSavedIsTheDifference(t *testing.T) {
 		}
 		difference := toNano(*e.Baseline) - toNano(*e.Cost)
 		s := e.Saved
-		sum := toNano(s.Routing) + toNano(s.Memory) + toNano(s.Scaffold) + toNano(s.Cache) + toNano(s.Retries)
+		sum := toNano(s.Routing) + toNano(s.Memory) + toNano(s.Scaffold) + toNano(s.Cache) + toNano(s.Retries) + toNano(s.Background)
 		if difference != sum || toNano(s.Total()) != sum {
 			t.Fatalf("seed %d: baseline − cost = %d, Σ saved = %d, Total = %v\n%+v\n%+v", seed, difference, sum, s.Total(), e, s)
 		}
-		if s.Memory > 0 || s.Scaffold > 0 || s.Retries > 0 {
+		if s.Memory > 0 || s.Scaffold > 0 || s.Retries > 0 || s.Background > 0 {
 			t.Fatalf("seed %d: what we add saves money: %+v", seed, s)
 		}
 		if baseline == routed && (s.Routing > 4e-9 || s.Routing < -4e-9) {
@@ -234,5 +250,35 @@ func BenchmarkSettle(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Settle(&e, cheap, dear, nil)
+	}
+}
+
+func TestDisputed(t *testing.T) {
+	e := Entry{Outcome: OutcomeOK, UsageKnown: true, Usage: Usage{Input: 10_000, Output: 1_000}} // 0.015 by the list
+	tests := []struct {
+		name     string
+		routed   *Price
+		reported *float64
+		want     bool
+	}{
+		{"nothing reported", cheap, nil, false},
+		{"the same", cheap, ptr(0.015), false},
+		{"4 % more", cheap, ptr(0.0156), false},
+		{"6 % more", cheap, ptr(0.0159), true},
+		{"6 % less", cheap, ptr(0.0141), true},
+		{"nothing of our own to compare with", nil, ptr(0.0159), false},
+		{"0 says nothing", cheap, ptr(0.0), false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for _, background := range []string{"", "extractor"} {
+				e := e
+				e.Background = background
+				Settle(&e, test.routed, dear, test.reported)
+				if e.Disputed != test.want {
+					t.Errorf("background %q: disputed %v, want %v", background, e.Disputed, test.want)
+				}
+			}
+		})
 	}
 }

@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -23,171 +25,212 @@ type StatsQuery struct {
 	GroupBy string
 }
 
-// Stats is the sum over the selected entries, and over each group of them,
-// sorted by key.
-type Stats struct {
-	Total  Totals  `json:"total"`
-	Groups []Group `json:"groups"`
-}
-
-// Group is the sum over the entries with one value of the grouping.
-type Group struct {
-	Key string `json:"key"`
-	Totals
-}
-
-// Totals is a sum over entries. Amounts are USD over those that are priced;
-// Unpriced counts the others. BaselineUSD − CostUSD is Saved.Total().
-type Totals struct {
-	Requests    int64   `json:"requests"`
-	CostUSD     float64 `json:"cost_usd"`
-	BaselineUSD float64 `json:"baseline_usd"`
-	Saved       Savings `json:"saved"`
-	Unpriced    int64   `json:"unpriced"`
-	Tokens      Tokens  `json:"tokens"`
-}
-
-// Tokens are those of a [Usage], and of them what we injected.
-type Tokens struct {
-	Usage
-	InjectedMemory   int64 `json:"injected_memory"`
-	InjectedScaffold int64 `json:"injected_scaffold"`
-}
-
-// sums is Totals in the file's units.
-type sums struct {
-	requests, unpriced                        int64
-	cost, baseline                            nano
-	routing, memory, scaffold, cache, retries nano
-	tokens                                    Tokens
-}
-
 // Stats adds up what has been written of the selected entries; Sync first
-// where the newest matter. The error wraps [ErrGroupBy] for an unknown
-// grouping.
-func (l *Ledger) Stats(ctx context.Context, q StatsQuery) (_ Stats, err error) {
-	query, args, err := q.sql()
-	if err != nil {
-		return Stats{}, err
+// where the newest matter. Since and Until hold to the microsecond, as long as
+// single entries are kept; beyond that to the hour, and after 35 days to the
+// day, of which a part counts as the whole. The error wraps [ErrGroupBy] for an
+// unknown grouping.
+func (r *Reader) Stats(ctx context.Context, q StatsQuery) (Stats, error) {
+	if !slices.Contains([]string{"", "agent", "model", "tier", "profile", "channel", "day"}, q.GroupBy) {
+		return Stats{}, fmt.Errorf("grouping by %q: %w", q.GroupBy, ErrGroupBy)
 	}
-	rows, err := l.db.Reader.QueryContext(ctx, query, args...)
-	if err != nil {
+	groups := make(map[string]*sums)
+	if err := r.addUp(ctx, q, groups); err != nil {
 		return Stats{}, fmt.Errorf("reading stats: %w", err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
 
+	return statsOf(groups, q.GroupBy != ""), nil
+}
+
+// statsOf adds up groups, and lists them where they are wanted.
+func statsOf(groups map[string]*sums, list bool) Stats {
 	var total sums
 	stats := Stats{Groups: []Group{}}
-	for rows.Next() {
-		key, s, err := scanSums(rows)
-		if err != nil {
-			return Stats{}, fmt.Errorf("reading stats: %w", err)
-		}
+	for key, s := range groups {
 		total.add(s)
-		if q.GroupBy != "" {
+		if list {
 			stats.Groups = append(stats.Groups, Group{Key: key, Totals: s.totals()})
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return Stats{}, fmt.Errorf("reading stats: %w", err)
-	}
+	slices.SortFunc(stats.Groups, func(a, b Group) int { return cmp.Compare(a.Key, b.Key) })
 	stats.Total = total.totals()
 
-	return stats, nil
+	return stats
 }
 
-// sql returns the query that groups the selected entries and adds them up.
-func (q StatsQuery) sql() (query string, args []any, err error) {
-	key, err := keyOf(q.GroupBy)
+// addUp adds the selected entries to the sums of their groups: whole hours
+// from roll-ups; from rows what is left at both ends, and what has not been
+// rolled up yet. All is of one moment.
+func (r *Reader) addUp(ctx context.Context, q StatsQuery, groups map[string]*sums) error {
+	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return "", nil, err
+		return err
 	}
-	where := "tenant = ? AND at_us >= ? AND at_us < ?"
-	since, until := q.bounds()
-	args = []any{q.Tenant, since, until}
-	if q.Agent != "" {
-		where += " AND agent = ?"
-		args = append(args, q.Agent)
+	defer tx.Rollback() // It has changed nothing.
+	var upto, gone int64
+	if err := tx.QueryRowContext(ctx, "SELECT upto, gone_us FROM rolled").Scan(&upto, &gone); err != nil {
+		return err
 	}
+	s := splitSpan(q, gone)
+	if err := addRolled(ctx, tx, q, s.from, s.to, groups); err != nil {
+		return err
+	}
+	for _, end := range s.ends {
+		if err := addRows(ctx, tx, q, end[0], end[1], rolledUp, upto, groups); err != nil {
+			return err
+		}
+	}
+	since, until := bounds(q.Since, q.Until)
 
-	return `SELECT ` + key + ` AS key, count(*), count(*) - count(cost),
-			coalesce(sum(cost), 0), coalesce(sum(baseline), 0),
-			coalesce(sum(saved_routing), 0), coalesce(sum(saved_memory), 0), coalesce(sum(saved_scaffold), 0),
-			coalesce(sum(saved_cache), 0), coalesce(sum(saved_retries), 0),
-			sum(input), sum(cached), sum(cache_write), sum(output), sum(reasoning),
-			sum(injected_memory), sum(injected_scaffold)
-		FROM requests WHERE ` + where + ` GROUP BY key ORDER BY key`, args, nil
+	return addRows(ctx, tx, q, since, until, fresh, upto, groups)
 }
 
-func scanSums(rows *sql.Rows) (key string, s sums, err error) {
-	err = rows.Scan(&key, &s.requests, &s.unpriced, &s.cost, &s.baseline,
-		&s.routing, &s.memory, &s.scaffold, &s.cache, &s.retries,
-		&s.tokens.Input, &s.tokens.Cached, &s.tokens.CacheWrite, &s.tokens.Output, &s.tokens.Reasoning,
-		&s.tokens.InjectedMemory, &s.tokens.InjectedScaffold)
-
-	return key, s, err
+// span is a query's time: whole hours from and to, in Unix seconds, and what
+// is left at the ends, in Unix microseconds.
+type span struct {
+	from, to int64
+	ends     [][2]int64
 }
 
-// keyOf returns the SQL of a grouping's key.
-func keyOf(groupBy string) (string, error) {
-	switch groupBy {
-	case "":
-		return "''", nil
-	case "agent", "tier", "profile", "channel":
-		return groupBy, nil
-	case "model":
-		return "routed_model", nil
-	case "day":
-		return "date(at_us / 1000000, 'unixepoch')", nil
-	default:
-		return "", fmt.Errorf("grouping by %q: %w", groupBy, ErrGroupBy)
-	}
-}
-
-func (q StatsQuery) bounds() (since, until int64) {
-	since, until = math.MinInt64, math.MaxInt64
+// splitSpan splits a query's time. What came before gone (Unix microseconds)
+// may not be there any more as rows, so hours before it count as a whole.
+func splitSpan(q StatsQuery, gone int64) span {
+	since, until := bounds(q.Since, q.Until)
+	s := span{from: math.MinInt64, to: math.MaxInt64}
 	if !q.Since.IsZero() {
-		since = q.Since.UnixMicro()
+		s.from = hourOf(since)
+		if since > s.from*1e6 && s.from*1e6 >= gone {
+			s.from += hour
+		}
 	}
 	if !q.Until.IsZero() {
-		until = q.Until.UnixMicro()
+		s.to = hourOf(until)
+		if until > s.to*1e6 && s.to*1e6 < gone {
+			s.to += hour
+		}
+	}
+	if s.from > s.to { // Within one hour.
+		return span{ends: [][2]int64{{since, until}}}
+	}
+	if !q.Since.IsZero() && since < s.from*1e6 {
+		s.ends = append(s.ends, [2]int64{since, s.from * 1e6})
+	}
+	if !q.Until.IsZero() && until > s.to*1e6 {
+		s.ends = append(s.ends, [2]int64{s.to * 1e6, until})
 	}
 
-	return since, until
+	return s
 }
 
-func (s *sums) add(o sums) {
-	s.requests += o.requests
-	s.unpriced += o.unpriced
-	s.cost += o.cost
-	s.baseline += o.baseline
-	s.routing += o.routing
-	s.memory += o.memory
-	s.scaffold += o.scaffold
-	s.cache += o.cache
-	s.retries += o.retries
-	s.tokens.Input += o.tokens.Input
-	s.tokens.Cached += o.tokens.Cached
-	s.tokens.CacheWrite += o.tokens.CacheWrite
-	s.tokens.Output += o.tokens.Output
-	s.tokens.Reasoning += o.tokens.Reasoning
-	s.tokens.InjectedMemory += o.tokens.InjectedMemory
-	s.tokens.InjectedScaffold += o.tokens.InjectedScaffold
+// hourOf returns the Unix second at which the hour of a microsecond began.
+func hourOf(us int64) int64 {
+	s := (us - mod(us, 1e6)) / 1e6
+
+	return s - mod(s, hour)
 }
 
-func (s *sums) totals() Totals {
-	return Totals{
-		Requests:    s.requests,
-		CostUSD:     s.cost.usd(),
-		BaselineUSD: s.baseline.usd(),
-		Saved: Savings{
-			Routing:  s.routing.usd(),
-			Memory:   s.memory.usd(),
-			Scaffold: s.scaffold.usd(),
-			Cache:    s.cache.usd(),
-			Retries:  s.retries.usd(),
-		},
-		Unpriced: s.unpriced,
-		Tokens:   s.tokens,
+// addRolled adds the roll-ups of [from, to) to groups.
+func addRolled(ctx context.Context, tx *sql.Tx, q StatsQuery, from, to int64, groups map[string]*sums) (err error) {
+	dimension, key := overall, "key"
+	switch q.GroupBy {
+	case "", "day":
+		if q.Agent != "" {
+			dimension = byAgent
+		}
+	case "agent":
+		dimension, key = byAgent, "agent"
+	default:
+		dimension = q.GroupBy
+		if q.Agent != "" {
+			dimension = byAgent + " " + dimension
+		}
+	}
+	query := `SELECT ` + key + `, start, sums FROM rollups WHERE tenant = ? AND dimension = ? AND start > ? - span AND start < ?
+		AND (span > ? OR start >= ?)`
+	args := []any{q.Tenant, dimension, max(from, math.MinInt64+day), to, hour, from}
+	if q.Agent != "" {
+		query += " AND agent = ?"
+		args = append(args, q.Agent)
+	}
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	counters := make(map[string][]*int64)
+	for rows.Next() {
+		var key string
+		var start int64
+		var data sql.RawBytes
+		if err := rows.Scan(&key, &start, &data); err != nil {
+			return err
+		}
+		if q.GroupBy == "day" {
+			key = time.Unix(start, 0).UTC().Format(time.DateOnly)
+		}
+		if counters[key] == nil {
+			groups[key] = new(sums)
+			counters[key] = groups[key].counters()
+		}
+		if err := addEncoded(counters[key], data); err != nil {
+			return err
+		}
+	}
+
+	return rows.Err()
+}
+
+// Rows that are in the roll-ups, of which few are wanted, and those that are
+// not yet, of which there are few. SQLite can't know which index is the better.
+const (
+	rolledUp = `requests INDEXED BY requests_tenant_at WHERE rowid <= ?`
+	fresh    = `requests NOT INDEXED WHERE rowid > ?`
+)
+
+// addRows adds the rows of [from, to) to groups.
+func addRows(ctx context.Context, tx *sql.Tx, q StatsQuery, from, to int64, which string, upto int64, groups map[string]*sums) (err error) {
+	query := `SELECT ` + columns + ` FROM ` + which + ` AND tenant = ? AND at_us >= ? AND at_us < ?`
+	args := []any{upto, q.Tenant, from, to}
+	if q.Agent != "" {
+		query += " AND agent = ?"
+		args = append(args, q.Agent)
+	}
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		e, err := scan(rows)
+		if err != nil {
+			return err
+		}
+		key := e.group(q.GroupBy)
+		if groups[key] == nil {
+			groups[key] = new(sums)
+		}
+		groups[key].count(&e)
+	}
+
+	return rows.Err()
+}
+
+// group is the key of an entry's group.
+func (e *Entry) group(by string) string {
+	switch by {
+	case "agent":
+		return e.Agent
+	case "model":
+		return e.RoutedModel
+	case "tier":
+		return e.Tier
+	case "profile":
+		return e.Profile
+	case "channel":
+		return e.Channel
+	case "day":
+		return e.At.UTC().Format(time.DateOnly)
+	default:
+		return ""
 	}
 }

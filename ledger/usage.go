@@ -9,8 +9,12 @@ type Usage struct {
 	Input      int64 `json:"input"`
 	Cached     int64 `json:"cached"`      // Of Input: read from the provider's prompt cache.
 	CacheWrite int64 `json:"cache_write"` // Of Input: written to it.
-	Output     int64 `json:"output"`
-	Reasoning  int64 `json:"reasoning"` // Of Output: thought, not shown.
+
+	// CacheWriteHour is how much of CacheWrite is to be kept for an hour, which
+	// some providers charge more for than for five minutes.
+	CacheWriteHour int64 `json:"cache_write_hour,omitempty"`
+	Output         int64 `json:"output"`
+	Reasoning      int64 `json:"reasoning"` // Of Output: thought, not shown.
 }
 
 // maxTokens is more than any request can have. What is beyond is garbage, and

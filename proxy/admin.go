@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func adminTenant(c *fiber.Ctx) string { return query(c, "tenant", "default") }
 func query(c *fiber.Ctx, name, absent string) string { return strings.Clone(c.Query(name, absent)) }
 
 // stats sums up requests: GET /api/stats?since=&until=&agent=&group_by=&tenant=.
-// Times are RFC 3339, or durations before now.
+// [ledger.ParseTime] says how times are written.
 func (s *Server) stats(c *fiber.Ctx) error {
 	q := ledger.StatsQuery{Tenant: adminTenant(c), Agent: query(c, "agent", ""), GroupBy: query(c, "group_by", "")}
 	var err error
@@ -56,14 +57,39 @@ func queryTime(c *fiber.Ctx, name string) (time.Time, error) {
 	if v == "" {
 		return time.Time{}, nil
 	}
-	if d, err := time.ParseDuration(v); err == nil {
-		return time.Now().Add(-d), nil
-	}
-	t, err := time.Parse(time.RFC3339, v)
+	t, err := ledger.ParseTime(v, time.Now())
 	if err != nil {
-		return t, badQuery(name, fmt.Sprintf("%s takes a duration before now, such as 24h, or an RFC 3339 time; not %.40q.", name, v))
+		return t, badQuery(name, fmt.Sprintf("%s: %v.", name, err))
 	}
 	return t, nil
+}
+
+// export streams the ledger: GET /api/ledger/export?since=&until=&agent=&format=&tenant=.
+func (s *Server) export(c *fiber.Ctx) error {
+	sel := ledger.Selection{Tenant: adminTenant(c), Agent: query(c, "agent", "")}
+	var err error
+	if sel.Since, err = queryTime(c, "since"); err != nil {
+		return err
+	}
+	if sel.Until, err = queryTime(c, "until"); err != nil {
+		return err
+	}
+	write, kind := ledger.WriteJSONL, "application/jsonl"
+	switch c.Query("format", "jsonl") {
+	case "jsonl":
+	case "csv":
+		write, kind = ledger.WriteCSV, "text/csv; charset=utf-8"
+	default:
+		return badQuery("format", "format takes jsonl or csv.")
+	}
+	c.Set(fiber.HeaderContentType, kind)
+	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
+		defer s.cfg.Metrics.InFlight.Dec() // a stream is over when it is written
+		if err := write(w, s.cfg.Ledger.Entries(context.Background(), sel)); err != nil {
+			s.cfg.Logger.Warn("exporting the ledger ended early", "error", err)
+		}
+	})
+	return nil
 }
 
 // requests lists the newest requests: GET /api/requests?limit=&tenant=.

@@ -154,6 +154,7 @@ func (s *Server) newApp() *fiber.App {
 	}
 	api := app.Group("/api", s.admin)
 	api.Get("/stats", s.stats)
+	api.Get("/ledger/export", s.export)
 	api.Get("/requests", s.requests)
 	api.Get("/requests/:id", s.request)
 	if s.cfg.Memories != nil {

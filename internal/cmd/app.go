@@ -89,7 +89,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 	if a.unlock, err = lockDir(a.cfg.DataDir); err != nil {
 		return err
 	}
-	a.ledger, err = ledger.Open(ctx, ledger.Config{Path: filepath.Join(a.cfg.DataDir, "ledger.db"), Logger: a.logger})
+	a.ledger, err = ledger.Open(ctx, ledger.Config{Path: filepath.Join(a.cfg.DataDir, "ledger.db"), Logger: a.logger, Retention: a.cfg.Ledger.Retention})
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ func commands() []command {
 		{"serve", "serve the proxy", runServe},
 		{"check", "validate the configuration, list the models, ask each one with -probe", runCheck},
 		{"score", "explain how a prompt (TEXT, or stdin) is scored", runScore},
+		{"stats", "what requests cost and saved, from the ledger", runStats},
+		{"ledger", "export the ledger's entries, one a request", runLedger},
 		{"healthcheck", "exit 0 when a running server is ready", runHealthcheck},
 		{"bench", "measure what the proxy adds to a request, against others with -peer", runBench},
 		{"version", "print the version", runVersion},

@@ -31,6 +31,7 @@ type Config struct {
 	Agents   map[string]Agent `yaml:"agents"`
 	Memory   Memory           `yaml:"memory"`
 	Assemble Assemble         `yaml:"assemble"`
+	Ledger   Ledger           `yaml:"ledger"`
 	Auth     Auth             `yaml:"auth"`
 	Limits   Limits           `yaml:"limits"`
 	Shutdown Shutdown         `yaml:"shutdown"`
@@ -182,6 +183,12 @@ type Assemble struct {
 	ConfidenceThreshold float64 `yaml:"confidence_threshold"`
 	// HoldOut is the share of sessions, in [0, 1], that get no scaffold, so that its effect can be measured.
 	HoldOut float64 `yaml:"hold_out"`
+}
+
+// Ledger says how long accounts are kept.
+type Ledger struct {
+	// Retention is how long the entry of a single request is kept; 0: for good. Its sums stay.
+	Retention time.Duration `yaml:"retention"`
 }
 
 // Auth says who may call.

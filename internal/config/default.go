@@ -23,6 +23,7 @@ func Default() Config {
 		Agents:   map[string]Agent{},
 		Memory:   Memory{Enabled: true, Capture: "turns", TurnTTL: 90 * 24 * time.Hour, Queue: 1024, IndexBytes: 64 << 20},
 		Assemble: Assemble{Enabled: true, Placement: "epoch", MaxSystemChars: 32000, ConfidenceThreshold: 0.3},
+		Ledger:   Ledger{Retention: 90 * 24 * time.Hour},
 		Auth:     Auth{Mode: "none", Keys: []Key{}, AllowedHosts: []string{}},
 		// 64 KiB of headers: 4 KiB, the usual buffer, is less than some clients send.
 		Limits:   Limits{BodyBytes: 32 << 20, HeaderBytes: 64 << 10, SmartBudget: 25 * time.Millisecond},

@@ -148,6 +148,9 @@ func (c *Config) checkAgents(k *checker) {
 func (c *Config) checkMemory(k *checker) {
 	k.oneOf("memory.capture", c.Memory.Capture, "turns", "facts", "off")
 	k.positive("memory.turn_ttl", c.Memory.TurnTTL)
+	if c.Ledger.Retention < 0 {
+		k.add("ledger.retention", "must not be negative, is %s; 0 is for good", formatDuration(c.Ledger.Retention))
+	}
 	k.atLeast("memory.queue", c.Memory.Queue, 1)
 	k.atLeast("memory.index_bytes", c.Memory.IndexBytes, 1<<20)
 	k.oneOf("assemble.placement", c.Assemble.Placement, "epoch", "system")
