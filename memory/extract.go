@@ -15,6 +15,10 @@ type draft struct {
 	externalID, source        string
 	session, name             string // where it was said, and by whom
 	at                        time.Time
+
+	// whole, where set, is the text that the content was taken from, when all
+	// of it bears on whether the content can be trusted.
+	whole string
 }
 
 // maxContextual is the length, in bytes, up to which a message counts as one

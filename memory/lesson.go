@@ -33,6 +33,9 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 	l := lesson{exchange: e, drafts: extract(text)}
 	for i := range l.drafts {
 		l.drafts[i].at, l.drafts[i].source, l.drafts[i].session = e.At, SourceUser, toText(e.Session)
+		if l.drafts[i].subject == subjectAnswers {
+			l.drafts[i].whole = text // An order to the model: the rest of the message says what it serves.
+		}
 	}
 	if s.cfg.Capture == CaptureTurns {
 		l.userTurn, l.assistantTurn = Redact(text), Redact(cleanText(stripInjected(e.AssistantText)))

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -65,7 +66,7 @@ func rowOf(scope Scope, d draft) newRow {
 
 // admit scans the row and says why it can't be stored, or "".
 func (r newRow) admit(ctx context.Context, tx *txn) (verdict Verdict, skip string, err error) {
-	verdict = Scan(r.draft.content)
+	verdict = Scan(cmp.Or(r.draft.whole, r.draft.content))
 	switch {
 	case verdict.Action == Reject:
 		return verdict, verdict.Reason, nil

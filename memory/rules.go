@@ -162,9 +162,12 @@ var tail = compile(`(?i)(?:[,.;:!(]| (?:because|but|since|when|while|although|ve
 var language = compile(`(?i)\b(?:answer|reply|respond|write|speak|talk)\b.{0,20}? (?:in|na) (english|french|german|serbian|croatian|bosnian|spanish|` +
 	`italian|portuguese|dutch|polish|czech|russian|ukrainian|turkish|arabic|hindi|chinese|japanese|korean|greek|swedish|srpskom|engleskom)\b`)
 
+// subjectAnswers is the subject of standing instructions.
+const subjectAnswers = "answers"
+
 // instruction marks how answers are to be; their language can only be one.
 func instruction(d *draft, _ []string) {
-	d.subject, d.attribute = "answers", "instruction"
+	d.subject, d.attribute = subjectAnswers, "instruction"
 	if m := language.FindStringSubmatch(d.content); m != nil {
 		d.attribute, d.value = "language", strings.ToLower(m[1])
 	}

@@ -1,12 +1,10 @@
 package memory
 
 import (
-	"encoding/base64"
+	"math/bits"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Action says what may be done with a text that wants to be remembered.
@@ -22,100 +20,95 @@ const (
 // Verdict is what [Scan] found.
 type Verdict struct {
 	Action Action
-	Reason string // which kind of attack; empty when allowed
+	Score  float64 // how much speaks against the text; from 1 on it is stopped
+	Reason string  // the kinds of attack, parted by commas; empty when allowed
 }
 
-// threat is one kind of attack, matched on folded text on one line. A text
-// without any of its hints can't match, and finding that out is a hundred
-// times cheaper than the pattern; recall scans all that it returns.
-type threat struct {
-	reason  string
-	hints   []string
-	pattern *regexp.Regexp
-}
-
-// threats look for text that addresses the model that will read it: that
-// cancels its instructions, forges its markup, gives it another role or new
-// rights, asks it to leak or to hide. Wishes about the form of answers and
-// sentences about such words are none of that.
-var threats = []threat{
-	{"overrides instructions", []string{"ignor", "disregard", "forget", "override", "bypass", "zanemari", "oublie", "olvida", "vergiss"}, regexp.MustCompile(
-		`\b(?:ignor\w*|disregard|forget|override|bypass|zanemari\w*|oublie\w*|olvida\w*|vergiss)\b.{0,40}` +
-			`\b(?:previous|prior|above|earlier|preceding|all|any|every|everything|system|safety|prethodn\w*|sva|vorherig\w*|bisherig\w*|todas|anterior\w*|toutes|precedent\w*)\b.{0,40}` +
-			`\b(?:instruction\w*|instruccion\w*|instructions|prompts?|rules|guidelines|directives|policies|anweisung\w*|uputstv\w*|consignes|learned)\b`)},
-	{"overrides instructions", []string{"忽略", "无视", "忘记"}, regexp.MustCompile(`(?:忽略|无视|忘记).{0,8}(?:之前|以上|先前|前面|所有).{0,8}(?:指令|指示|提示|规则)`)},
-	{"overrides instructions", []string{"instruction", "prompt", "rule", "polic", "filter", "guideline", "restriction", "stop everything"}, regexp.MustCompile(
-		`\b(?:begin|start of|end of|here are|follow these) (?:the |your )?(?:new |system |updated )+(?:instructions?|prompt|rules)\b|` +
-			`\b(?:safety|content|security) (?:rules?|polic(?:y|ies)|filters?|guidelines?|restrictions?)\b.{0,20}\b(?:suspended|disabled|lifted|removed|off|void|do not apply|no longer apply)\b|` +
-			`\bstop everything\b.{0,20}\b(?:just|now)\b`)},
-	{"forges chat markup", []string{"<", "inst]", "assistant"}, regexp.MustCompile(
-		`</?\s*(?:system|assistant|developer|memory|memories|instructions?|understudy-context)\b[^>]{0,80}>|<\|\w{1,32}\|>|` +
-			`\[/?inst\]|<</?sys>>|\bassistant\s*:.{0,400}\b(?:user|human)\s*:`)},
-	{"assigns a role", []string{" mode", "you", "broken free", "unrestricted", "anything now", "role of another"}, regexp.MustCompile(
-		`\bdo anything now\b|\b(?:dan|developer|dev|god|jailbreak|unrestricted) mode (?:is )?enabled\b|\bbroken free (?:of|from)\b|` +
-			`\byou\b.{0,30}\b(?:no longer have|have no|without) (?:any )?(?:restrictions|rules|policy|policies|limits|filters|guidelines)\b|` +
-			`\bunrestricted (?:ai|assistant|model|mode)\b|\byou are (?:now )?(?:root|admin|devmode|dan|unrestricted|jailbroken)\b|` +
-			`\byou (?:are (?:about|going) to|will|must|(?:will )?have to) (?:act|pretend|immerse|answer my prompts)\b|` +
-			`\bplay the role of another\b`)},
-	{"grants rights", []string{"treat", "you", "safety"}, regexp.MustCompile(
-		`\btreat\b.{0,60}\bas (?:an? |the )?(?:admin\w*|root|owner|superuser)\b|` +
-			`\b(?:user|owner|admin|operator|developer) (?:has|have) (?:authori[sz]ed|approved|permitted|allowed) you\b|\bsafety (?:checks?|policies) (?:is|are) (?:off|not needed)\b`)},
-	{"leaks", []string{"prompt", "instruction", "message", "send", "post", "upload", "forward", "mail", "leak", "transmit", "exfiltrate", "!["}, regexp.MustCompile(
-		`\b(?:reveal|print|show|repeat|output|display|expose|leak|muestra|prikazi|zeige?|gib)\b.{0,30}\b(?:system|hidden|initial|secret|sistemski|sistema)[ -]?(?:prompts?|instructions?|messages?)\b|` +
-			`\b(?:send|post|upload|forward|e-?mail|leak|transmit|exfiltrate)\b.{0,60}\b(?:keys?|passwords?|secrets?|tokens?|credentials?|conversation|chat history)\b.{0,60}(?:\bto\b|https?://)|` +
-			`!\[[^\]]*\]\([^)]*(?:\{\{|\$\{)`)},
-	{"hides from the user", []string{"never", "do not", "don't", "hide"}, regexp.MustCompile(
-		`\b(?:never|do not|don't) (?:mention|reveal|disclose) this\b|\b(?:never|do not|don't) (?:tell|inform|warn|alert) the users?\b|` +
-			`\bhide (?:my|your|the) sources\b|\b(?:bank details|iban|wallet address)\b.{0,60}\bnever\b`)},
-	{"addresses the reader", []string{"you recall", "you read", "you see", "you retrieve", "you load", "note", "command"}, regexp.MustCompile(
-		`\bwhen(?:ever)? you (?:recall|read|see|retrieve|load) this\b|\bnotes? to the (?:assistant|ai|model|llm|agent)\b|\b(?:shell )?commands? you find in (?:memory|notes)\b`)},
-}
+// In a long text odd words meet by chance: beyond plainWords words it takes
+// one more for each perDoubt. Of 13,000 exam questions and stories that stops
+// a dozen, a third of what a fixed bound does; attacks of that length score 3
+// and more.
+const (
+	plainWords = 60
+	perDoubt   = 400
+)
 
 // maxScan bounds what is scanned, in bytes; a memory is shorter.
 const maxScan = 64 << 10
 
 // Scan judges a text before it is stored and again before it is recalled. It
-// sees through letter case, marks, look-alike Cyrillic, invisible characters,
-// line breaks and one layer of base64. It stops the common attacks, not every
+// looks for text that addresses the model that will read it: that puts its
+// instructions aside, forges its markup, gives it another role or new rights,
+// asks it to leak or to hide, or plants a rule for somebody else's benefit. It
+// reads a dozen languages, and sees through letter case, marks, look-alikes,
+// invisible characters, line breaks, letters spelt apart, and one layer of
+// base64, hexadecimal, escapes or rot13. It stops the common attacks, not every
 // one: what passes must still be framed as data wherever it is shown.
 func Scan(text string) Verdict {
 	if len(text) > maxScan {
 		text = text[:maxScan]
 	}
-	folded := oneLine(fold(text))
-	if !strings.ContainsFunc(folded, unicode.IsGraphic) {
-		return Verdict{Reject, "holds no text"}
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !invisible(r) }) {
+		return Verdict{Action: Reject, Reason: "holds no text"}
 	}
-	if reason := threatIn(folded); reason != "" {
-		return Verdict{Quarantine, reason}
+	v, seen := judge(text)
+	if v.Action != Allow {
+		return v
 	}
-	if !holdsBlob(text) {
-		return Verdict{Action: Allow}
-	}
-	for _, blob := range base64Blob.FindAllString(text, 8) {
-		if reason := threatIn(decode(blob)); reason != "" {
-			return Verdict{Quarantine, reason + ", encoded"}
+	for _, other := range disguises(text, seen) {
+		found, _ := judge(other.text)
+		if found.Action == Quarantine || other.coded && found.Score >= codedScore {
+			return Verdict{Quarantine, max(found.Score, 1), strings.TrimPrefix(found.Reason+", "+obfuscate, ", ")}
 		}
 	}
 
-	return Verdict{Action: Allow}
+	return v
 }
 
-func threatIn(folded string) string {
-	if folded == "" {
-		return ""
+// codedScore is enough against text in a code that hides it.
+const codedScore = 0.4
+
+// judge scores a text as it stands, and returns the classes of words in it.
+func judge(text string) (Verdict, class) {
+	if !isASCII(text) {
+		text = fold(text)
 	}
-	for _, t := range threats {
-		if containsAny(folded, t.hints) && t.pattern.MatchString(folded) {
-			return t.reason
-		}
+	r := reading{threats: scanner}
+	var words [96]term
+	r.words = words[:0]
+	r.read(text)
+	r.judge()
+	if forged(text) {
+		r.score++
+		r.reasons = append(r.reasons, forges)
+	}
+	if r.score+1e-9 < 1+float64(max(len(r.words)-plainWords, 0))/perDoubt {
+		return Verdict{Action: Allow, Score: max(r.score, 0)}, r.seen
 	}
 
-	return ""
+	return Verdict{Quarantine, r.score, strings.Join(r.reasons, ", ")}, r.seen
 }
 
-func containsAny(s string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+func trailing(c class) int { return bits.TrailingZeros64(uint64(c)) }
+
+// markup is what only the wire between a program and a model holds: tags of
+// roles, chat templates, messages of a conversation, images whose address
+// takes what was said along.
+var markup = regexp.MustCompile(
+	`(?i)</?\s*(?:system|assistant|developer|memory|memories|instructions?|understudy-context|sys|tool_(?:result|call|response)|function_calls?)\b[^>]{0,80}>|` +
+		`</\s*(?:context|user|prompt|data)\s*>|<\|\w{1,32}\|>|\[/?inst\]|<</?sys>>|\[/system\]|^\s*#{2,} ?(?:system|instruction)s? ?:|` +
+		`"role"\s*:\s*"(?:system|developer)"|\bassistant\s*:.{0,400}\b(?:user|human)\s*:|\b(?:user|human)\s*:.{0,400}\bassistant\s*:|` +
+		`-{2,} ?end of (?:memory|context|data|document|prompt)|<<\s*end of \w+\s*>>|` +
+		`\bto=functions\.|` + "^\\s*`{3}system\\b|" +
+		`\]\([^)\s]*[?/=][^)]*(?:\{\{|\$\{|<\w|\[\w)`)
+
+// forged reports whether a text, folded or ASCII, holds such markup.
+func forged(text string) bool {
+	if !strings.ContainsAny(text, "<[#:") && !strings.Contains(text, "--") {
+		return false
+	}
+
+	return markup.MatchString(oneLine(text))
 }
 
 // base64Blob is text in base64, too long for a word.
@@ -135,13 +128,12 @@ func holdsBlob(text string) bool {
 	return false
 }
 
-// decode returns the folded text that a base64 blob holds, or nothing.
-func decode(blob string) string {
-	blob = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(blob, "="))
-	raw, err := base64.RawStdEncoding.DecodeString(blob[:len(blob)-len(blob)%4])
-	if err != nil || !utf8.Valid(raw) {
-		return ""
+func containsAny(s string, parts []string) bool {
+	for _, part := range parts {
+		if strings.Contains(s, part) {
+			return true
+		}
 	}
 
-	return oneLine(fold(string(raw)))
+	return false
 }

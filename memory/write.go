@@ -79,7 +79,7 @@ func (s *Store) draft(item NewItem, otherwise Type) draft {
 	if d.typ == "" || item.Type != "" && d.typ != item.Type {
 		d = draft{typ: cmp.Or(item.Type, otherwise)}
 	}
-	d.content = content
+	d.content, d.whole = content, cleanText(item.Content)
 	if item.Subject != "" && item.Attribute != "" {
 		d.subject, d.attribute, d.value = toText(item.Subject), toText(item.Attribute), fold(content)
 	}

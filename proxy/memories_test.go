@@ -78,7 +78,7 @@ nonsense
 {"id":"D1:4","type":"decision","content":"We decided to paint the harbour."}`
 	const scope = "agent=conv-1&user=ann"
 	report := s.send("POST", "/api/memories/import?"+scope, rows, "Content-Type: application/x-ndjson")
-	want := `{"rows":5,"stored":3,"merged":0,"superseded":0,"quarantined":1,"skipped":0,"invalid":1,"reasons":{"overrides instructions":1},"errors":[{"line":4,"error":"`
+	want := `{"rows":5,"stored":3,"merged":0,"superseded":0,"quarantined":1,"skipped":0,"invalid":1,"reasons":{"overrides instructions, leaks":1},"errors":[{"line":4,"error":"`
 	if report.status != 200 || !strings.HasPrefix(report.body, want) {
 		t.Fatalf("import = %d %s, want %s...", report.status, report.body, want)
 	}
