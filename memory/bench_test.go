@@ -116,6 +116,28 @@ func BenchmarkLearn(b *testing.B) {
 	}
 }
 
+// BenchmarkImport measures rows of a conversation from JSONL to the file and a
+// loaded index.
+func BenchmarkImport(b *testing.B) {
+	var text strings.Builder
+	const rows = 5000
+	for i := range rows {
+		fmt.Fprintf(&text, `{"id":"D%d:%d","session":"s%d","name":"Ann","role":"user","content":"The bakery moved report number %d to the glacier archive in spring, and the harbour has %d of them.","created_at":"2023-05-08T13:56:00Z"}`+"\n", i/20, i, i/20, i, i*7)
+	}
+	s := openStore(b, nil)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		n++
+		scope := scopeIn(b, fmt.Sprint("bot", n), "ann")
+		warm(b, s, scope)
+		if r := importText(b, s, scope, text.String(), ImportOptions{}); r.Stored != rows {
+			b.Fatal(r)
+		}
+	}
+	b.ReportMetric(float64(n*rows)/b.Elapsed().Seconds(), "rows/s")
+}
+
 func BenchmarkExtract(b *testing.B) {
 	for _, t := range []struct{ name, text string }{
 		{"question", questionText}, {"statement", statementText}, {"long", strings.Repeat(longSentence, 16)},
