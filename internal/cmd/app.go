@@ -19,6 +19,9 @@ import (
 	"github.com/understudy-ai/understudy/routing"
 )
 
+// memoryFile is the memory store's file in the data folder.
+const memoryFile = "memory.db"
+
 // app is everything that serves: made from a configuration, started by serve,
 // by the demo and by tests alike, and closed in the opposite order.
 type app struct {
@@ -100,7 +103,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return nil
 	}
 	a.memory, err = memory.Open(ctx, memory.Config{
-		Path: filepath.Join(a.cfg.DataDir, "memory.db"), Logger: a.logger, QueueSize: a.cfg.Memory.Queue, IndexBytes: int64(a.cfg.Memory.IndexBytes),
+		Path: filepath.Join(a.cfg.DataDir, memoryFile), Logger: a.logger, QueueSize: a.cfg.Memory.Queue, IndexBytes: int64(a.cfg.Memory.IndexBytes),
 		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture),
 		OnIndex: func(hit bool) {
 			result := "miss"

@@ -47,6 +47,7 @@ func commands() []command {
 		{"stats", "what requests cost and saved, from the ledger", runStats},
 		{"ledger", "export the ledger's entries, one a request", runLedger},
 		{"healthcheck", "exit 0 when a running server is ready", runHealthcheck},
+		{"memory", "import, export, search, forget, back up and check memories", runMemory},
 		{"bench", "measure what the proxy adds to a request, against others with -peer", runBench},
 		{"version", "print the version", runVersion},
 	}
@@ -115,10 +116,14 @@ untouched, and accounts for what that saved.
 
 Commands:
 `)
-	for _, c := range commands() {
+	printCommands(w, commands())
+	fmt.Fprint(w, "\n\"understudy COMMAND -h\" shows a command's flags.\n")
+}
+
+func printCommands(w io.Writer, list []command) {
+	for _, c := range list {
 		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.about)
 	}
-	fmt.Fprint(w, "\n\"understudy COMMAND -h\" shows a command's flags.\n")
 }
 
 // flags makes a command's flag set. It says nothing of its own accord.
