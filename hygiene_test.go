@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"routing":          append([]string{"internal/chat"}, domain...),
 	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/secret", "routing"}, domain...),
 	"internal/cmd": append([]string{
-		"internal/bench", "internal/chat", "internal/config", "internal/metrics", "internal/secret", "llmtest", "routing", "proxy",
+		"internal/bench", "internal/chat", "internal/config", "internal/metrics", "internal/secret", "internal/sqlite", "llmtest", "routing", "proxy",
 	}, domain...),
 }
 

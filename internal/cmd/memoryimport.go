@@ -29,7 +29,7 @@ func runMemoryImport(ctx context.Context, args []string, o IO) error {
 	defer in.Close()
 	return f.with(ctx, o, true, func(store *memory.Store) error {
 		p := newProgress(o.Err, "importing, bytes", size)
-		report, err := store.Import(ctx, scope, counted{in, p}, memory.ImportOptions{Restore: *restore})
+		report, err := store.Import(ctx, scope, watchedReader{in, p}, memory.ImportOptions{Restore: *restore})
 		p.end()
 		if err := errors.Join(err, f.reportImport(report, o.Out)); err != nil {
 			return err
@@ -53,13 +53,13 @@ func (f *memoryFlags) reportImport(r memory.ImportReport, w io.Writer) error {
 	return err
 }
 
-// counted tells a progress of the bytes that are read.
-type counted struct {
+// watchedReader tells a progress of the bytes that are read.
+type watchedReader struct {
 	io.Reader
 	p *progress
 }
 
-func (c counted) Read(b []byte) (int, error) {
+func (c watchedReader) Read(b []byte) (int, error) {
 	n, err := c.Reader.Read(b)
 	c.p.add(int64(n))
 	return n, err
