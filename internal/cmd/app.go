@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -69,7 +70,11 @@ func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger)
 }
 
 func (a *app) listen() (err error) {
-	a.listener, err = net.Listen("tcp", a.cfg.Listen)
+	if path, ok := strings.CutPrefix(a.cfg.Listen, config.UnixPrefix); ok {
+		a.listener, err = listenUnix(path)
+	} else {
+		a.listener, err = net.Listen("tcp", a.cfg.Listen)
+	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return hintError{
 			fmt.Errorf("listening: %w", err),
@@ -82,8 +87,35 @@ func (a *app) listen() (err error) {
 	return nil
 }
 
-// url is the base URL for clients.
-func (a *app) url() string { return "http://" + a.listener.Addr().String() + "/v1" }
+// listenUnix makes a Unix socket that this user alone can connect to. One that
+// a process left behind is taken away.
+func listenUnix(path string) (net.Listener, error) {
+	ln, err := net.Listen("unix", path)
+	if info, statErr := os.Lstat(path); errors.Is(err, syscall.EADDRINUSE) && statErr == nil && info.Mode()&os.ModeSocket != 0 {
+		if conn, dialErr := net.Dial("unix", path); dialErr == nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+		ln, err = net.Listen("unix", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	return ln, nil
+}
+
+// url is the base URL for clients, or the socket to reach it by.
+func (a *app) url() string {
+	if addr := a.listener.Addr(); addr.Network() == "tcp" {
+		return "http://" + addr.String() + "/v1"
+	}
+	return a.cfg.Listen
+}
 
 func (a *app) openStores(ctx context.Context) (err error) {
 	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {

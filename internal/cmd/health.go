@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
+
+	"github.com/understudy-ai/understudy/internal/config"
 )
 
 // runHealthcheck asks a running server whether it is ready, for container
@@ -17,19 +20,15 @@ func runHealthcheck(ctx context.Context, args []string, o IO) error {
 	if err := parse(f, args, o); err != nil {
 		return err
 	}
+	var client http.Client
 	if *url == "" {
 		loaded, err := cf.load(o)
 		if err != nil {
 			return err
 		}
-		host, port, err := net.SplitHostPort(loaded.Config.Listen)
-		if err != nil {
+		if *url, client.Transport, err = readyAt(loaded.Config.Listen); err != nil {
 			return err
 		}
-		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-			host = "127.0.0.1"
-		}
-		*url = "http://" + net.JoinHostPort(host, port) + "/readyz"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -37,7 +36,7 @@ func runHealthcheck(ctx context.Context, args []string, o IO) error {
 	if err != nil {
 		return usageError{err}
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("asking whether the server is ready: %w", err)
 	}
@@ -47,4 +46,23 @@ func runHealthcheck(ctx context.Context, args []string, o IO) error {
 	}
 	_, err = fmt.Fprintln(o.Out, "ok")
 	return err
+}
+
+// readyAt is where a server that listens on an address says whether it is
+// ready, and how to get there.
+func readyAt(listen string) (url string, by http.RoundTripper, err error) {
+	if path, ok := strings.CutPrefix(listen, config.UnixPrefix); ok {
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}
+		return "http://localhost/readyz", &http.Transport{DialContext: dial}, nil
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", nil, err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/readyz", nil, nil
 }

@@ -17,7 +17,8 @@ import "time"
 //
 // The yaml tags are the one list of keys: reading, environment names, flags and printing all walk this tree.
 type Config struct {
-	// Listen is the host:port to serve on. Port 0 takes any free port.
+	// Listen is the host:port to serve on, of which port 0 takes any free port,
+	// or unix:PATH for a Unix socket.
 	Listen string `yaml:"listen"`
 	// DataDir is the folder of the stores, made when missing. Relative to the working directory, as every path here.
 	DataDir string `yaml:"data_dir"`

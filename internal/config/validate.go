@@ -35,12 +35,18 @@ func (c *Config) problems() []problem {
 	return k.problems
 }
 
+// UnixPrefix begins an address to listen on that is a Unix socket's path.
+const UnixPrefix = "unix:"
+
 func (c *Config) checkServer(k *checker) {
 	host, port, err := net.SplitHostPort(c.Listen)
 	number, notNumber := strconv.Atoi(port)
+	path, unix := strings.CutPrefix(c.Listen, UnixPrefix)
 	switch {
+	case unix && path != "":
+		// Its file's mode says who may connect.
 	case err != nil || notNumber != nil || number < 0 || number > 65535:
-		k.add("listen", "expected host:port such as 127.0.0.1:8484, got %q", clip(c.Listen))
+		k.add("listen", "expected host:port such as 127.0.0.1:8484, or unix:PATH, got %q", clip(c.Listen))
 	case c.Auth.Mode == "none" && !isLoopback(host):
 		k.add("listen", "%q can be reached from other machines, which auth.mode none does not allow: "+
 			"listen on 127.0.0.1, or set auth.mode to keys or passthrough", clip(c.Listen))
