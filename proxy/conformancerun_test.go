@@ -305,7 +305,11 @@ const patience = 30 * time.Second
 
 func (s *stack) dial() net.Conn {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+	dial := s.via
+	if dial == nil {
+		dial = s.dialTCP
+	}
+	conn, err := dial()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -314,6 +318,8 @@ func (s *stack) dial() net.Conn {
 	}
 	return conn
 }
+
+func (s *stack) dialTCP() (net.Conn, error) { return net.Dial("tcp", strings.TrimPrefix(s.base, "http://")) }
 
 // bytes are the request as it goes over the wire.
 func (t *turn) bytes() []byte {

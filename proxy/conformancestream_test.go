@@ -3,12 +3,12 @@ package proxy_test
 import (
 	"bufio"
 	"bytes"
-	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -289,46 +289,103 @@ func TestClientLeavesMidUpload(t *testing.T) {
 	}
 }
 
-// TestClientLeavesUnixSocket is the same over a Unix socket.
-func TestClientLeavesUnixSocket(t *testing.T) {
-	asked := make(chan struct{}, 10)
-	s, raw := rawStack(t, func(llmtest.RawRequest) llmtest.Script {
-		asked <- struct{}{}
-		return llmtest.Script{End: llmtest.Hang}
-	}, nil)
+// TestClientLeavesBehind is the same over a Unix socket, and behind somebody
+// who ends TLS in front of us.
+func TestClientLeavesBehind(t *testing.T) {
+	plain := post(`{"model":"small","messages":[{"role":"user","content":"hi"}]}`)
+	streamed := post(`{"model":"small","stream":true,"messages":[{"role":"user","content":"hi"}]}`)
+	ways := []struct {
+		name  string
+		serve func(*stack, *llmtest.Raw)
+	}{
+		{"a Unix socket", (*stack).serveUnix},
+		{"TLS in front", (*stack).serveTLS},
+	}
+	tests := []struct {
+		name string
+		turn *turn
+		sent string // before the upstream falls silent
+		body int    // bytes that the client reads before it goes; -1: not even the head
+	}{
+		{"before the first byte", streamed, "", -1},
+		{"mid-stream", streamed, sseHead + chunkOf(sseWord), len(sseWord)},
+		{"not streamed", plain, "", -1},
+	}
+	for _, way := range ways {
+		for _, tt := range tests {
+			t.Run(way.name+", "+tt.name, func(t *testing.T) {
+				asked := make(chan struct{}, 10)
+				s, raw := rawStack(t, func(llmtest.RawRequest) llmtest.Script {
+					asked <- struct{}{}
+					return llmtest.Script{Pieces: []llmtest.Piece{{Bytes: []byte(tt.sent)}}, End: llmtest.Hang}
+				}, nil)
+				way.serve(s, raw)
+				s.leave(tt.turn, tt.body, asked)
+				s.awaitGone(raw)
+				if e := s.newest(); e.Outcome != ledger.OutcomeClientCancelled {
+					t.Errorf("ledger has outcome %q, want client_cancelled", e.Outcome)
+				}
+			})
+		}
+	}
+}
+
+// serveUnix has another server at a Unix socket, and clients go there.
+func (s *stack) serveUnix(raw *llmtest.Raw) {
+	s.t.Helper()
 	cfg := s.config()
 	setUpstream(&cfg, func(u *proxy.UpstreamConfig) { u.BaseURL = raw.URL() })
 	srv, err := proxy.New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	ln, err := net.Listen("unix", filepath.Join(s.t.TempDir(), "s"))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
-	t.Cleanup(func() {
-		if err := errors.Join(srv.Shutdown(context.Background()), <-served); err != nil {
-			t.Error(err)
+	s.serve(srv, ln)
+	s.via = func() (net.Conn, error) { return net.Dial("unix", ln.Addr().String()) }
+}
+
+// serveTLS puts a program in front that knows TLS and no HTTP, as stunnel does,
+// and has clients go there.
+func (s *stack) serveTLS(*llmtest.Raw) {
+	s.t.Helper()
+	someone := httptest.NewUnstartedServer(nil)
+	someone.StartTLS()
+	certificates := someone.TLS.Certificates // made for tests
+	someone.Close()
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: certificates})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			outside, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			inside, err := s.dialTCP()
+			if err != nil {
+				outside.Close()
+				return
+			}
+			for _, pair := range [][2]net.Conn{{outside, inside}, {inside, outside}} {
+				running.Go(func() {
+					_, _ = io.Copy(pair[0], pair[1]) // until one of them goes
+					outside.Close()
+					inside.Close()
+				})
+			}
 		}
 	})
-	conn, err := net.Dial("unix", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Write(post(ask("small", "hi")).bytes()); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-asked:
-	case <-time.After(patience):
-		t.Fatal("the upstream was never asked")
-	}
-	conn.Close()
-	s.awaitGone(raw)
-	if e := s.newest(); e.Outcome != ledger.OutcomeClientCancelled {
-		t.Errorf("ledger has outcome %q, want client_cancelled", e.Outcome)
+	s.t.Cleanup(func() {
+		ln.Close()
+		running.Wait()
+	})
+	s.via = func() (net.Conn, error) {
+		return tls.Dial("tcp", ln.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // it is ours
 	}
 }
 

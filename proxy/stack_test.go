@@ -54,6 +54,7 @@ type stack struct {
 	metrics  *metrics.Metrics
 	log      *lockedBuffer
 	client   *http.Client
+	via      func() (net.Conn, error) // another way to reach it than base; nil: none
 }
 
 // newStack starts everything as serve does; edit may change the configuration.
@@ -88,17 +89,23 @@ func newStack(t *testing.T, edit func(*proxy.Config)) *stack {
 	s.server = srv
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
+	s.serve(srv, ln)
+	s.base = "http://" + ln.Addr().String()
+	return s
+}
+
+// serve has the server run until the test ends.
+func (s *stack) serve(srv *proxy.Server, ln net.Listener) {
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
-	t.Cleanup(func() {
+	s.t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		must(srv.Shutdown(ctx))
-		must(<-served)
+		if err := errors.Join(srv.Shutdown(ctx), <-served); err != nil {
+			s.t.Fatal(err)
+		}
 	})
-	s.base = "http://" + ln.Addr().String()
-	return s
 }
 
 func (s *stack) config() proxy.Config {

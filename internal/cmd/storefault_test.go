@@ -11,11 +11,9 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -30,28 +28,8 @@ type faulty struct {
 	t       *testing.T
 	dir     string // the data folder
 	volume  bool   // it is a small file system of its own
-	command string
-	cmd     *exec.Cmd
-	log     serverLog
-	base    string
-}
-
-// serverLog is what a running server has logged.
-type serverLog struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *serverLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *serverLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
+	command string // that the server is started by
+	*child         // nil before that
 }
 
 // TestStoreFaults does to each store's file what disks and people do, before
@@ -192,27 +170,8 @@ func (f *faulty) start() {
 	if err := os.WriteFile(config, []byte(models), 0o644); err != nil { // the other user has to read it
 		f.t.Fatal(err)
 	}
-	f.cmd = exec.Command(f.command, "serve", "-config", config, "-listen", "127.0.0.1:0", "-data-dir", f.dir)
-	f.cmd.Env = append(os.Environ(), "UNDERSTUDY_UPSTREAMS_DEFAULT_BASE_URL="+upstream.URL(), "UNDERSTUDY_LIMITS_SMART_BUDGET=20s")
-	f.cmd.Stderr = &f.log
-	if err := f.cmd.Start(); err != nil {
-		f.t.Fatal(err)
-	}
-	f.t.Cleanup(func() {
-		_ = f.cmd.Process.Signal(syscall.SIGTERM)
-		if err := f.cmd.Wait(); err != nil {
-			f.t.Errorf("the server ended with %v:\n%s", err, f.log.String())
-		}
-	})
-	if !eventually(func() bool {
-		at := servingAt.FindStringSubmatch(f.log.String())
-		if at != nil {
-			f.base = "http://" + at[1]
-		}
-		return at != nil
-	}) {
-		f.t.Fatalf("it does not serve:\n%s", f.log.String())
-	}
+	f.child = startChild(f.t, []string{"UNDERSTUDY_UPSTREAMS_DEFAULT_BASE_URL=" + upstream.URL()},
+		f.command, "serve", "-config", config, "-listen", "127.0.0.1:0", "-data-dir", f.dir)
 }
 
 // own gives the folder and what is in it to the server's user.
@@ -243,19 +202,6 @@ func (f *faulty) say(text string) string {
 		f.t.Errorf("got %d %s, %v; want an answer", resp.StatusCode, answer, err)
 	}
 	return resp.Header.Get("X-Request-Id")
-}
-
-func (f *faulty) get(path string) (status int, body string) {
-	resp, err := http.Get(f.base + path)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return resp.StatusCode, string(b)
 }
 
 // await waits for readiness to be answered so.
@@ -350,7 +296,7 @@ func (f *faulty) fill(store string) (mend func()) {
 // limitFiles has every write to a file fail that is not at its very start.
 func (f *faulty) limitFiles(string) (mend func()) {
 	f.t.Helper()
-	if f.cmd == nil {
+	if f.child == nil {
 		f.command = "understudy-full"
 	} else {
 		f.setLimit(0)
