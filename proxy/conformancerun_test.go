@@ -319,7 +319,9 @@ func (s *stack) dial() net.Conn {
 	return conn
 }
 
-func (s *stack) dialTCP() (net.Conn, error) { return net.Dial("tcp", strings.TrimPrefix(s.base, "http://")) }
+func (s *stack) dialTCP() (net.Conn, error) {
+	return net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+}
 
 // bytes are the request as it goes over the wire.
 func (t *turn) bytes() []byte {

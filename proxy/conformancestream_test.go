@@ -25,7 +25,7 @@ import (
 )
 
 // rawStack is a stack in front of a raw upstream.
-func rawStack(t *testing.T, answer func(llmtest.RawRequest) llmtest.Script, edit func(*proxy.Config)) (*stack, *llmtest.Raw) {
+func rawStack(t testing.TB, answer func(llmtest.RawRequest) llmtest.Script, edit func(*proxy.Config)) (*stack, *llmtest.Raw) {
 	t.Helper()
 	raw, err := llmtest.StartRaw(answer)
 	if err != nil {

@@ -45,7 +45,7 @@ const (
 
 // stack is a whole running product in front of a simulated upstream.
 type stack struct {
-	t        *testing.T
+	t        testing.TB
 	base     string // without a path
 	server   *proxy.Server
 	upstream *llmtest.Upstream
@@ -58,7 +58,7 @@ type stack struct {
 }
 
 // newStack starts everything as serve does; edit may change the configuration.
-func newStack(t *testing.T, edit func(*proxy.Config)) *stack {
+func newStack(t testing.TB, edit func(*proxy.Config)) *stack {
 	t.Helper()
 	s := &stack{t: t, log: &lockedBuffer{}, client: &http.Client{Transport: &http.Transport{}}}
 	must := func(err error) {
@@ -106,6 +106,13 @@ func (s *stack) serve(srv *proxy.Server, ln net.Listener) {
 			s.t.Fatal(err)
 		}
 	})
+}
+
+// in is the same stack for a test within the one that started it.
+func (s *stack) in(t testing.TB) *stack {
+	inner := *s
+	inner.t = t
+	return &inner
 }
 
 func (s *stack) config() proxy.Config {
