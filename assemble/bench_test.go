@@ -35,7 +35,7 @@ func BenchmarkPlan(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
 			turns[19] = TurnKey{index: i} // unlike any before
-			if _, err := s.Plan("k", turns, in, nil); err != nil {
+			if _, err := s.Plan(conversation("k"), turns, in, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -44,7 +44,7 @@ func BenchmarkPlan(b *testing.B) {
 		s, _ := newSessions(b, newAssembler(b, nil), nil)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, err := s.Plan(strconv.Itoa(i), turns[:1], in, nil); err != nil {
+			if _, err := s.Plan(conversation(strconv.Itoa(i)), turns[:1], in, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -53,7 +53,7 @@ func BenchmarkPlan(b *testing.B) {
 		s, _ := newSessions(b, newAssembler(b, nil), nil)
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := s.Plan("k", turns, in, nil); err != nil {
+			if _, err := s.Plan(conversation("k"), turns, in, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

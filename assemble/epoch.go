@@ -9,21 +9,23 @@ const minEpochTurns = 4
 
 // epoch is a stretch of one conversation in which what was added doesn't change. It is guarded by Sessions.mu.
 type epoch struct {
-	key    string
+	key    Conversation
 	number int
 	used   time.Time
 	block  *piece
 	turns  map[TurnKey]*piece
-	served int // turns that were the newest of a request
-	bytes  int // as last counted by grown
-	size   int // estimate of the memory held
+	news   []TurnKey // turns that the journal hasn't heard of
+	heard  time.Time // when it last heard of the epoch
+	served int       // turns that were the newest of a request
+	bytes  int       // as last counted by grown
+	size   int       // estimate of the memory held
 }
 
 // nothing is the piece of a turn that went out without one.
 var nothing = &piece{}
 
 // open begins an epoch with the first rendering of everything.
-func (a *Assembler) open(key string, number int, turns []TurnKey, in *Input) *epoch {
+func (a *Assembler) open(key Conversation, number int, turns []TurnKey, in *Input) *epoch {
 	block, prefix := a.first(in)
 	e := newEpoch(key, number, block)
 	if n := len(turns) - 1; n >= 0 {
@@ -33,8 +35,8 @@ func (a *Assembler) open(key string, number int, turns []TurnKey, in *Input) *ep
 	return e
 }
 
-func newEpoch(key string, number int, block *piece) *epoch {
-	return &epoch{key: key, number: number, block: block, turns: map[TurnKey]*piece{}, size: epochOverhead + len(key) + block.size()}
+func newEpoch(key Conversation, number int, block *piece) *epoch {
+	return &epoch{key: key, number: number, block: block, turns: map[TurnKey]*piece{}, size: epochOverhead + len(key.Session) + block.size()}
 }
 
 // spent counts the characters that the block and these turns' prefixes take.
@@ -76,6 +78,7 @@ func (e *epoch) passOver(turns []TurnKey) {
 	for _, t := range turns {
 		if e.turns[t] == nil {
 			e.turns[t] = nothing
+			e.news = append(e.news, t)
 			e.size += turnOverhead
 		}
 	}
@@ -86,6 +89,7 @@ func (e *epoch) record(t TurnKey, p *piece) {
 		p = nothing
 	}
 	e.turns[t] = p
+	e.news = append(e.news, t)
 	e.size += turnOverhead + p.size()
 	e.served++
 }

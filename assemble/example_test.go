@@ -52,11 +52,12 @@ func ExampleSessions_Plan() {
 	recalled := func(id, content string) assemble.Input {
 		return assemble.Input{Recalled: []assemble.Frame{{ID: id, Type: "fact", Content: content}}, ScanSafe: true}
 	}
+	ann := assemble.Conversation{Tenant: "acme", Agent: "atlas", User: "ann", Session: "s1"}
 	hi, question := assemble.KeyOf(1, "hi"), assemble.KeyOf(3, "where does it run?")
 
 	// The only errors are those of a function that is asked for more; none is given here.
-	first, _ := sessions.Plan("tenant/agent/ann/s1", []assemble.TurnKey{hi}, recalled("m1", "The store is SQLite."), nil)
-	second, _ := sessions.Plan("tenant/agent/ann/s1", []assemble.TurnKey{hi, question}, recalled("m2", "It runs in Bern."), nil)
+	first, _ := sessions.Plan(ann, []assemble.TurnKey{hi}, recalled("m1", "The store is SQLite."), nil)
+	second, _ := sessions.Plan(ann, []assemble.TurnKey{hi, question}, recalled("m2", "It runs in Bern."), nil)
 
 	fmt.Println("system block kept:", first.SystemBlock == second.SystemBlock)
 	fmt.Println(second.UserPrefix)

@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"container/list"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -22,6 +23,22 @@ func KeyOf(index int, text string) TurnKey {
 	return TurnKey{index: index, sum: [16]byte(sum[:16])}
 }
 
+// Conversation names a conversation and whose it is. What was recalled for one user must not be shown to another, so two
+// users who share a session have two conversations. Two requests that may not see the same memories, because one of them
+// asks for none, need two sessions.
+type Conversation struct {
+	Tenant, Agent, User string
+	Session             string // empty: nothing is kept of it
+}
+
+// Journal outlives the process: what is appended is handed to [Sessions.Restore] after a restart. Append must neither
+// block nor keep the record. Rewrite writes the journal anew from [Sessions.Snapshot], so that what was dropped is gone
+// from the disk when it returns.
+type Journal interface {
+	Append(record []byte)
+	Rewrite(context.Context) error
+}
+
 // SessionOptions configure [Sessions]. The zero value is not usable; start from [DefaultSessionOptions].
 type SessionOptions struct {
 	// CacheTTL is how long after its last use a provider still has a conversation in its prompt cache. Beyond it
@@ -32,6 +49,8 @@ type SessionOptions struct {
 	MaxSessions, MaxBytes int
 	// Clock tells the time.
 	Clock func() time.Time
+	// Journal keeps the epochs across a restart; nil: they end with the process.
+	Journal Journal
 }
 
 // DefaultSessionOptions returns the shipped values: five minutes, 10,000 sessions, 32 MiB, the real clock.
@@ -51,10 +70,11 @@ type Sessions struct {
 
 	// mu guards what follows, epochs included. A plan takes a few µs, all of it computing, so one lock is enough.
 	mu     sync.Mutex
-	byKey  map[string]*list.Element // of *epoch
-	recent *list.List               // of *epoch, most recently used first
+	byKey  map[Conversation]*list.Element // of *epoch
+	recent *list.List                     // of *epoch, most recently used first
 	bytes  int
-	opened int // epochs so far
+	opened int    // epochs so far
+	record []byte // of the journal, while it is made
 }
 
 // NewSessions returns an empty Sessions that renders with a. It errs on options that aren't positive.
@@ -73,7 +93,7 @@ func NewSessions(a *Assembler, opts SessionOptions) (*Sessions, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("checking session options: %w", err)
 	}
-	return &Sessions{assembler: a, opts: opts, byKey: map[string]*list.Element{}, recent: list.New()}, nil
+	return &Sessions{assembler: a, opts: opts, byKey: map[Conversation]*list.Element{}, recent: list.New()}, nil
 }
 
 // Plan is what to add to one request.
@@ -97,7 +117,7 @@ type Plan struct {
 	in             Input // without its texts and frames
 	block, newest  *piece
 	earlier        []*piece
-	key            string
+	key            Conversation
 	opened, turned bool // this plan began the epoch, or rendered the newest turn's prefix
 	turn           TurnKey
 }
@@ -124,24 +144,23 @@ const (
 	needAll
 )
 
-// Plan returns what to add to a request of the conversation named key, whose human turns are turns, oldest first, the
+// Plan returns what to add to a request of the conversation key, whose human turns are turns, oldest first, the
 // newest being the one that in describes. fill is called at most twice, without any lock; nil says that in is complete.
 // The only errors are fill's.
 //
-// The key must tell apart everyone who may not see each other's memories: two users who share a session need two keys.
-// With an empty key, or in [PlacementSystem], nothing is kept and the prompt is rendered afresh.
-func (s *Sessions) Plan(key string, turns []TurnKey, in Input, fill Fill) (Plan, error) {
+// Without a session, or in [PlacementSystem], nothing is kept and the prompt is rendered afresh.
+func (s *Sessions) Plan(key Conversation, turns []TurnKey, in Input, fill Fill) (Plan, error) {
 	have := needNothing
 	if fill == nil {
 		have = needAll
 	}
-	if key == "" || s.assembler.opts.Placement == PlacementSystem {
+	if key.Session == "" || s.assembler.opts.Placement == PlacementSystem {
 		if have < needAll {
 			if err := fill(&in, true); err != nil {
 				return Plan{}, err
 			}
 		}
-		return s.assembler.open("", 0, turns, &in).plan(turns, &in), nil
+		return s.assembler.open(Conversation{}, 0, turns, &in).plan(turns, &in), nil
 	}
 	for {
 		plan, wants := s.attempt(key, turns, &in, have)
@@ -156,7 +175,7 @@ func (s *Sessions) Plan(key string, turns []TurnKey, in Input, fill Fill) (Plan,
 }
 
 // attempt plans with what it has of memory, or says what it needs.
-func (s *Sessions) attempt(key string, turns []TurnKey, in *Input, have need) (Plan, need) {
+func (s *Sessions) attempt(key Conversation, turns []TurnKey, in *Input, have need) (Plan, need) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.opts.Clock()
@@ -170,7 +189,7 @@ func (s *Sessions) attempt(key string, turns []TurnKey, in *Input, have need) (P
 		case !e.fits(s.assembler, turns):
 			e = nil
 		case newest < 0 || e.turns[turns[newest]] != nil:
-			e.passOver(turns)
+			e.passOver(turns) // which an edited history can make new
 		case have < needRecalled:
 			return Plan{}, needRecalled
 		case e.extend(s.assembler, turns, in) == nil:
@@ -188,6 +207,7 @@ func (s *Sessions) attempt(key string, turns []TurnKey, in *Input, have need) (P
 	e.used = now
 	s.recent.MoveToFront(s.byKey[key])
 	s.bytes += e.grown()
+	s.log(e, opened)
 	plan := e.plan(turns, in)
 	plan.key, plan.opened, plan.turned = key, opened, turned
 	if n := len(turns); n > 0 {
@@ -198,7 +218,7 @@ func (s *Sessions) attempt(key string, turns []TurnKey, in *Input, have need) (P
 }
 
 // begin opens an epoch in the place of the one there is.
-func (s *Sessions) begin(key string, turns []TurnKey, in *Input) *epoch {
+func (s *Sessions) begin(key Conversation, turns []TurnKey, in *Input) *epoch {
 	s.opened++
 	e := s.assembler.open(key, s.opened, turns, in)
 	s.remove(s.find(key))
@@ -215,27 +235,40 @@ func (s *Sessions) Withdraw(p *Plan) {
 	switch {
 	case e == nil || e.number != p.Epoch:
 	case p.opened && e.served <= 1:
+		s.logWithdrawn(e, nil)
 		s.remove(e)
 	case p.turned && e.turns[p.turn] != nil:
 		e.forget(p.turn)
 		s.bytes += e.grown()
+		s.logWithdrawn(e, &p.turn)
 	}
 }
 
 // Drop ends every epoch that match approves, so that what it holds is never sent again, and returns their number.
-// Rendered notes that are kept for reuse go, too.
-// match sees the conversation's key and the IDs of the frames that its additions show; it must not call s.
-func (s *Sessions) Drop(match func(key string, frameIDs []string) bool) int {
+// Rendered notes that are kept for reuse go, too, and so do the dropped bytes in the journal's file; the error says why
+// they could not. match sees whose the conversation is and the IDs of the memories that its additions show; it must not
+// call s.
+func (s *Sessions) Drop(ctx context.Context, match func(whose Conversation, memories []string) bool) (int, error) {
+	dropped := s.drop(match)
+	s.assembler.lines.clear()
+	if dropped == 0 || s.opts.Journal == nil {
+		return dropped, nil
+	}
+	if err := s.opts.Journal.Rewrite(ctx); err != nil {
+		return dropped, fmt.Errorf("taking dropped prompts from the journal: %w", err)
+	}
+	return dropped, nil
+}
+
+func (s *Sessions) drop(match func(Conversation, []string) bool) (dropped int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dropped := 0
 	for _, element := range s.byKey {
 		if e := epochOf(element); match(e.key, e.frameIDs()) {
 			s.remove(e)
 			dropped++
 		}
 	}
-	s.assembler.lines.clear()
 	return dropped
 }
 
@@ -246,7 +279,7 @@ func (s *Sessions) Len() int {
 	return len(s.byKey)
 }
 
-func (s *Sessions) find(key string) *epoch {
+func (s *Sessions) find(key Conversation) *epoch {
 	if element := s.byKey[key]; element != nil {
 		return epochOf(element)
 	}

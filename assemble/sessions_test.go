@@ -48,10 +48,18 @@ type planned struct {
 	Epoch    int
 }
 
+// conversation is that of a user in a session, "ann/1"; without a slash of nobody in particular.
+func conversation(key string) Conversation {
+	if user, session, ok := strings.Cut(key, "/"); ok {
+		return Conversation{Tenant: "acme", Agent: "bot", User: user, Session: session}
+	}
+	return Conversation{Tenant: "acme", Agent: "bot", Session: key}
+}
+
 // plan asks for a plan with all that is known, and checks that its sums are those of its account.
 func plan(t testing.TB, s *Sessions, key string, turns []TurnKey, in Input) planned {
 	t.Helper()
-	p, err := s.Plan(key, turns, in, nil)
+	p, err := s.Plan(conversation(key), turns, in, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +265,9 @@ func TestSessionsAreBounded(t *testing.T) {
 		if s.Len() == 0 {
 			t.Error("nothing is kept")
 		}
-		s.Drop(func(string, []string) bool { return true })
+		if _, err := s.Drop(t.Context(), func(Conversation, []string) bool { return true }); err != nil {
+			t.Error(err)
+		}
 		if s.bytes != 0 || s.Len() != 0 || s.recent.Len() != 0 {
 			t.Errorf("%d bytes in %d conversations remain, want none", s.bytes, s.Len())
 		}
@@ -276,23 +286,23 @@ func TestDrop(t *testing.T) {
 	plan(t, s, "ann/2", keysOf("a"), recall(1))
 	plan(t, s, "bob/1", keysOf("a"), recall(2))
 	plan(t, s, "bob/1", keysOf("a", "b"), recall(3))
-	carries := func(id string) func(string, []string) bool {
-		return func(_ string, ids []string) bool { return slices.Contains(ids, id) }
+	carries := func(id string) func(Conversation, []string) bool {
+		return func(_ Conversation, ids []string) bool { return slices.Contains(ids, id) }
 	}
 	tests := []struct {
 		name  string
-		match func(string, []string) bool
+		match func(Conversation, []string) bool
 		want  int
 	}{
 		{"a frame in a prefix", carries("fact-03"), 1},
 		{"a frame in a block", carries("fact-00"), 1},
 		{"a frame that is gone", carries("fact-00"), 0},
-		{"a user", func(key string, _ []string) bool { return strings.HasPrefix(key, "ann/") }, 1},
+		{"a user", func(whose Conversation, _ []string) bool { return whose.User == "ann" }, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := s.Drop(tt.match); got != tt.want {
-				t.Errorf("dropped %d, want %d", got, tt.want)
+			if got, err := s.Drop(t.Context(), tt.match); got != tt.want || err != nil {
+				t.Errorf("dropped %d, error %v; want %d", got, err, tt.want)
 			}
 		})
 	}
