@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"internal/bench":   {"llmtest", "memory"},
 	"internal/chat":    {},
 	"internal/config":  {"internal/secret"},
+	"internal/journal": {"internal/sqlite"},
 	"internal/metrics": {},
 	"internal/secret":  {},
 	"internal/sqlite":  {},
@@ -43,7 +44,8 @@ var mayImport = map[string][]string{
 	"routing":          append([]string{"internal/chat"}, domain...),
 	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/secret", "routing"}, domain...),
 	"internal/cmd": append([]string{
-		"internal/bench", "internal/chat", "internal/config", "internal/metrics", "internal/secret", "internal/sqlite", "llmtest", "routing", "proxy",
+		"internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/secret", "internal/sqlite",
+		"llmtest", "routing", "proxy",
 	}, domain...),
 }
 

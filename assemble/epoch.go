@@ -9,16 +9,17 @@ const minEpochTurns = 4
 
 // epoch is a stretch of one conversation in which what was added doesn't change. It is guarded by Sessions.mu.
 type epoch struct {
-	key    Conversation
-	number int
-	used   time.Time
-	block  *piece
-	turns  map[TurnKey]*piece
-	news   []TurnKey // turns that the journal hasn't heard of
-	heard  time.Time // when it last heard of the epoch
-	served int       // turns that were the newest of a request
-	bytes  int       // as last counted by grown
-	size   int       // estimate of the memory held
+	key     Conversation
+	number  int
+	used    time.Time
+	block   *piece
+	turns   map[TurnKey]*piece
+	edition uint64    // of the operator's texts in block
+	news    []TurnKey // turns that the journal hasn't heard of
+	heard   time.Time // when it last heard of the epoch
+	served  int       // turns that were the newest of a request
+	bytes   int       // as last counted by grown
+	size    int       // estimate of the memory held
 }
 
 // nothing is the piece of a turn that went out without one.
@@ -27,7 +28,7 @@ var nothing = &piece{}
 // open begins an epoch with the first rendering of everything.
 func (a *Assembler) open(key Conversation, number int, turns []TurnKey, in *Input) *epoch {
 	block, prefix := a.first(in)
-	e := newEpoch(key, number, block)
+	e := newEpoch(key, number, in.Edition, block)
 	if n := len(turns) - 1; n >= 0 {
 		e.passOver(turns[:n])
 		e.record(turns[n], prefix)
@@ -35,8 +36,8 @@ func (a *Assembler) open(key Conversation, number int, turns []TurnKey, in *Inpu
 	return e
 }
 
-func newEpoch(key Conversation, number int, block *piece) *epoch {
-	return &epoch{key: key, number: number, block: block, turns: map[TurnKey]*piece{}, size: epochOverhead + len(key.Session) + block.size()}
+func newEpoch(key Conversation, number int, edition uint64, block *piece) *epoch {
+	return &epoch{key: key, number: number, edition: edition, block: block, turns: map[TurnKey]*piece{}, size: epochOverhead + len(key.Session) + block.size()}
 }
 
 // spent counts the characters that the block and these turns' prefixes take.

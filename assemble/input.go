@@ -1,11 +1,19 @@
 package assemble
 
-import "time"
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
+	"time"
+)
 
 // Input is all that one prompt is made of. Every field may be empty; an empty section is left out.
 type Input struct {
-	// Identity holds the agent's files (SOUL.md, IDENTITY.md, ROLE.md) in order. They go in verbatim.
+	// Identity holds the agent's files (SOUL.md, IDENTITY.md, ROLE.md, SPEECH.md) in order. They go in verbatim.
 	Identity []IdentityFile
+	// Edition tells one state of Identity and Persona from another. An epoch ends when it changes, since the operator's
+	// word takes effect at once.
+	Edition uint64
 	// LearnedIdentity holds what conversations taught about who the agent or user is; it follows the files.
 	LearnedIdentity []Frame
 	// Persona is the role to play, nil for none.
@@ -45,6 +53,24 @@ type Input struct {
 // IdentityFile is one of the operator's identity files. A blank one is skipped.
 type IdentityFile struct {
 	Name, Text string
+}
+
+// EditionOf returns an edition for texts of the operator's: another one for other texts, the same in every process.
+func EditionOf(files []IdentityFile, p *Persona) uint64 {
+	h := fnv.New64a()
+	write := func(text string) {
+		_ = binary.Write(h, binary.LittleEndian, int64(len(text))) // a hash takes everything
+		_, _ = io.WriteString(h, text)
+	}
+	for _, f := range files {
+		write(f.Name)
+		write(f.Text)
+	}
+	if p != nil {
+		write(p.Name)
+		write(p.Text)
+	}
+	return h.Sum64()
 }
 
 // Persona is a role to play. The text is the operator's and goes in verbatim; the name may come from anyone and is

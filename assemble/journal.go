@@ -12,7 +12,7 @@ import (
 // This file writes and reads the journal of the epochs. A record is
 //
 //	version, kind, conversation, epoch number, Unix milliseconds, and
-//	  begin:     the block, and as turns
+//	  begin:     the edition of the operator's texts, the block, and as turns
 //	  turns:     the turns that were the newest of a request so far, and any number of (turn, piece)
 //	  withdrawn: nothing (the epoch), or a turn
 //
@@ -36,16 +36,16 @@ var errRecord = errors.New("bad record of an epoch")
 func (s *Sessions) log(e *epoch, began bool) {
 	news := e.news
 	e.news = e.news[:0]
-	if s.opts.Journal == nil || !began && len(news) == 0 && e.used.Sub(e.heard) < s.opts.CacheTTL/4 {
+	if s.journal == nil || !began && len(news) == 0 && e.used.Sub(e.heard) < s.opts.CacheTTL/4 {
 		return
 	}
 	e.heard = e.used
 	s.record = e.appendRecord(s.record[:0], began, news)
-	s.opts.Journal.Append(s.record)
+	s.journal.Append(s.record)
 }
 
 func (s *Sessions) logWithdrawn(e *epoch, turn *TurnKey) {
-	if s.opts.Journal == nil {
+	if s.journal == nil {
 		return
 	}
 	b := e.appendHead(s.record[:0], recordWithdrawn)
@@ -53,13 +53,14 @@ func (s *Sessions) logWithdrawn(e *epoch, turn *TurnKey) {
 		b = appendTurn(b, *turn)
 	}
 	s.record = b
-	s.opts.Journal.Append(b)
+	s.journal.Append(b)
 }
 
 // appendRecord writes what is new of an epoch.
 func (e *epoch) appendRecord(b []byte, began bool, news []TurnKey) []byte {
 	if began {
-		b = appendPiece(e.appendHead(b, recordBegin), e.block)
+		b = binary.LittleEndian.AppendUint64(e.appendHead(b, recordBegin), e.edition)
+		b = appendPiece(b, e.block)
 	} else {
 		b = e.appendHead(b, recordTurns)
 	}
@@ -192,7 +193,8 @@ func (s *Sessions) Restore(record []byte) error {
 }
 
 func (s *Sessions) restoreBegin(before *epoch, r *reader, key Conversation, number int, used time.Time) error {
-	e := newEpoch(key, number, r.piece())
+	edition := r.fixed()
+	e := newEpoch(key, number, edition, r.piece())
 	r.turns(e)
 	if r.bad || key.Session == "" {
 		return errRecord

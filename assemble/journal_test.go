@@ -32,13 +32,14 @@ func (j *tape) Rewrite(context.Context) error {
 // restart returns new sessions with what the journal holds, and their clock at now.
 func (j *tape) restart(t testing.TB, a *Assembler, now time.Time) (*Sessions, *clock) {
 	t.Helper()
-	s, c := newSessions(t, a, func(o *SessionOptions) { o.Journal = j })
+	s, c := newSessions(t, a, nil)
 	c.now, j.state = now, s
 	for i, record := range j.records {
 		if err := s.Restore(record); err != nil {
 			t.Fatalf("record %d of %d: %v", i, len(j.records), err)
 		}
 	}
+	s.Keep(j)
 	return s, c
 }
 

@@ -36,6 +36,14 @@ func (r *reader) varint() int64 {
 	return v
 }
 
+// fixed is a number of eight bytes.
+func (r *reader) fixed() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
 // int is a number that is no larger than 1 << 31: a size, an index, a count.
 func (r *reader) int() int {
 	v, n := binary.Uvarint(r.b)
@@ -85,11 +93,7 @@ func (r *reader) piece() *piece {
 		p.spans = append(p.spans, s)
 	}
 	for range r.count() {
-		n := noteKey{id: r.text()}
-		if sum := r.take(8); sum != nil {
-			n.text = binary.LittleEndian.Uint64(sum)
-		}
-		p.notes = append(p.notes, n)
+		p.notes = append(p.notes, noteKey{id: r.text(), text: r.fixed()})
 	}
 	for range r.count() {
 		t := truncation{kind: kind(r.byte()), shown: r.int(), total: r.int()}

@@ -30,7 +30,15 @@ var (
 
 // scaffold returns the scaffold for a request, or "" when none applies.
 func (a *Assembler) scaffold(in *Input) string {
-	if in.FormatFixed || in.HeldOut || !(in.ShapeConfidence >= a.opts.ConfidenceThreshold) {
+	if in.HeldOut {
+		return ""
+	}
+	return a.due(in)
+}
+
+// due is the scaffold that a request would get if none were held out.
+func (a *Assembler) due(in *Input) string {
+	if in.FormatFixed || !(in.ShapeConfidence >= a.opts.ConfidenceThreshold) {
 		return ""
 	}
 	switch pair := scaffolds[in.Shape]; in.Tier {

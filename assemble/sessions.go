@@ -49,8 +49,6 @@ type SessionOptions struct {
 	MaxSessions, MaxBytes int
 	// Clock tells the time.
 	Clock func() time.Time
-	// Journal keeps the epochs across a restart; nil: they end with the process.
-	Journal Journal
 }
 
 // DefaultSessionOptions returns the shipped values: five minutes, 10,000 sessions, 32 MiB, the real clock.
@@ -61,7 +59,8 @@ func DefaultSessionOptions() SessionOptions {
 // Sessions keeps what was added to each conversation, in epochs. An epoch begins with a system block, which stays as
 // it is; each later human turn may get a prefix, which is recorded and comes again wherever that turn does: in the
 // requests of later turns, of a tool loop, of a retry or a regenerated answer. An epoch ends when it has been idle for
-// longer than the provider's cache lives, when its additions outgrow the assembler's budget, or by [Sessions.Drop].
+// longer than the provider's cache lives, when its additions outgrow the assembler's budget, when the operator's own
+// texts change, or by [Sessions.Drop].
 //
 // It is safe for concurrent use: of several requests for the same turn one renders and all get its bytes.
 type Sessions struct {
@@ -69,12 +68,13 @@ type Sessions struct {
 	opts      SessionOptions
 
 	// mu guards what follows, epochs included. A plan takes a few µs, all of it computing, so one lock is enough.
-	mu     sync.Mutex
-	byKey  map[Conversation]*list.Element // of *epoch
-	recent *list.List                     // of *epoch, most recently used first
-	bytes  int
-	opened int    // epochs so far
-	record []byte // of the journal, while it is made
+	mu      sync.Mutex
+	byKey   map[Conversation]*list.Element // of *epoch
+	recent  *list.List                     // of *epoch, most recently used first
+	bytes   int
+	opened  int     // epochs so far
+	journal Journal // nil: epochs end with the process
+	record  []byte  // of the journal, while it is made
 }
 
 // NewSessions returns an empty Sessions that renders with a. It errs on options that aren't positive.
@@ -96,6 +96,13 @@ func NewSessions(a *Assembler, opts SessionOptions) (*Sessions, error) {
 	return &Sessions{assembler: a, opts: opts, byKey: map[Conversation]*list.Element{}, recent: list.New()}, nil
 }
 
+// Keep has the epochs kept in a journal from now on. It is called once, after what the journal holds was restored.
+func (s *Sessions) Keep(j Journal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal = j
+}
+
 // Plan is what to add to one request.
 type Plan struct {
 	// SystemBlock is appended to the client's system prompt after [Separator].
@@ -106,6 +113,8 @@ type Plan struct {
 	UserPrefix string
 	// Scaffold is the response scaffold in use, part of one of the texts; empty for none.
 	Scaffold string
+	// HeldOut says that there is no scaffold for no other reason than [Input].HeldOut.
+	HeldOut bool
 	// FramesUsed counts the notes in all texts, Memories those of them that are memories, having an ID, and TotalChars
 	// their characters. TextBytes is the size of all sections in all texts, without their containers; ScaffoldBytes is
 	// how much of it is response scaffold.
@@ -160,7 +169,9 @@ func (s *Sessions) Plan(key Conversation, turns []TurnKey, in Input, fill Fill) 
 				return Plan{}, err
 			}
 		}
-		return s.assembler.open(Conversation{}, 0, turns, &in).plan(turns, &in), nil
+		plan := s.assembler.open(Conversation{}, 0, turns, &in).plan(turns, &in)
+		plan.HeldOut = in.HeldOut && s.assembler.due(&in) != ""
+		return plan, nil
 	}
 	for {
 		plan, wants := s.attempt(key, turns, &in, have)
@@ -186,7 +197,7 @@ func (s *Sessions) attempt(key Conversation, turns []TurnKey, in *Input, have ne
 	if e != nil {
 		newest := len(turns) - 1
 		switch {
-		case !e.fits(s.assembler, turns):
+		case e.edition != in.Edition, !e.fits(s.assembler, turns):
 			e = nil
 		case newest < 0 || e.turns[turns[newest]] != nil:
 			e.passOver(turns) // which an edited history can make new
@@ -210,6 +221,7 @@ func (s *Sessions) attempt(key Conversation, turns []TurnKey, in *Input, have ne
 	s.log(e, opened)
 	plan := e.plan(turns, in)
 	plan.key, plan.opened, plan.turned = key, opened, turned
+	plan.HeldOut = in.HeldOut && plan.Scaffold == "" && s.assembler.due(in) != ""
 	if n := len(turns); n > 0 {
 		plan.turn = turns[n-1]
 	}
@@ -249,18 +261,18 @@ func (s *Sessions) Withdraw(p *Plan) {
 // they could not. match sees whose the conversation is and the IDs of the memories that its additions show; it must not
 // call s.
 func (s *Sessions) Drop(ctx context.Context, match func(whose Conversation, memories []string) bool) (int, error) {
-	dropped := s.drop(match)
+	dropped, journal := s.drop(match)
 	s.assembler.lines.clear()
-	if dropped == 0 || s.opts.Journal == nil {
+	if dropped == 0 || journal == nil {
 		return dropped, nil
 	}
-	if err := s.opts.Journal.Rewrite(ctx); err != nil {
+	if err := journal.Rewrite(ctx); err != nil {
 		return dropped, fmt.Errorf("taking dropped prompts from the journal: %w", err)
 	}
 	return dropped, nil
 }
 
-func (s *Sessions) drop(match func(Conversation, []string) bool) (dropped int) {
+func (s *Sessions) drop(match func(Conversation, []string) bool) (dropped int, _ Journal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, element := range s.byKey {
@@ -269,7 +281,7 @@ func (s *Sessions) drop(match func(Conversation, []string) bool) (dropped int) {
 			dropped++
 		}
 	}
-	return dropped
+	return dropped, s.journal
 }
 
 // Len returns the number of conversations kept.

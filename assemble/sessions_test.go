@@ -159,6 +159,18 @@ func TestPlanKeepsBytes(t *testing.T) {
 			t.Errorf("got epoch %d, prefixes %v", got.Epoch, got.Prefixes)
 		}
 	})
+	t.Run("the operator's texts changed", func(t *testing.T) {
+		edited := recall(0)
+		edited.Identity, edited.Edition = []IdentityFile{{"SOUL.md", "You are Ada."}}, 7
+		before := plan(t, s, "k3", keysOf("a"), recall(0))
+		got := plan(t, s, "k3", keysOf("a"), edited)
+		if got.Epoch == before.Epoch || !strings.Contains(got.SystemBlock, "You are Ada.") {
+			t.Errorf("epoch %d after %d, block:\n%s", got.Epoch, before.Epoch, got.SystemBlock)
+		}
+		if again := plan(t, s, "k3", keysOf("a"), edited); again.Epoch != got.Epoch {
+			t.Errorf("epoch %d, want %d: nothing changed since", again.Epoch, got.Epoch)
+		}
+	})
 	t.Run("cold", func(t *testing.T) {
 		clock.now = clock.now.Add(5*time.Minute + 1)
 		got := plan(t, s, "k", keysOf("a", "b", "e"), recall(8))

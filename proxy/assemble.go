@@ -6,6 +6,7 @@ import (
 
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/memory"
 )
 
@@ -17,9 +18,9 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	if a == nil || x.who.context == "none" || x.human < 0 || x.sideCall {
 		return nil
 	}
-	agent := a.Agents[x.who.agent]
+	agent := a.agent(x.who.agent)
 	in := assemble.Input{
-		Identity: agent.Identity, Persona: agent.Persona, ScanSafe: true, Query: x.words, Tier: x.modelTier(),
+		Identity: agent.Identity, Persona: agent.Persona, Edition: agent.Edition, ScanSafe: true, Query: x.words, Tier: x.modelTier(),
 		Shape: string(x.shape.Type), ShapeConfidence: x.shape.Confidence, FormatFixed: x.view.FormatFixed,
 		HeldOut: a.HoldOut > 0 && assemble.HeldOut(x.session, a.HoldOut),
 	}
@@ -27,7 +28,7 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 		x.hear()
 	}
 	var err error
-	x.prompt, err = a.Sessions.Plan(x.promptKey(), x.turns, in, func(in *assemble.Input, opening bool) error {
+	x.prompt, err = a.Sessions.Plan(x.conversation(), x.turns, in, func(in *assemble.Input, opening bool) error {
 		return x.recall(ctx, in, opening)
 	})
 	if err != nil {
@@ -49,15 +50,14 @@ func (x *exchange) hear() {
 	}
 }
 
-// promptKey names the conversation for what is added to it. Users must not
-// share what was recalled for one of them, even when they share a session, and
-// a request without memory must not show what others were given.
-func (x *exchange) promptKey() string {
-	mode := ""
+// conversation says what is being added to, and whose it is. A request without
+// memory must not show what others of its session were given.
+func (x *exchange) conversation() assemble.Conversation {
+	session := x.session
 	if x.who.memory == "off" {
-		mode = "off"
+		session += " without memory"
 	}
-	return digest(x.session, x.who.user, mode)
+	return assemble.Conversation{Tenant: x.who.tenant, Agent: x.who.agent, User: x.who.user, Session: session}
 }
 
 // fits reports whether the model's window has room for what we would add. A
@@ -106,6 +106,12 @@ func (x *exchange) insert() {
 	}
 	x.injected.memory = max(0, total-x.injected.scaffold)
 	x.entry.MemoriesUsed = plan.Memories
+	switch {
+	case plan.Scaffold != "":
+		x.entry.ScaffoldArm = ledger.ArmApplied
+	case plan.HeldOut:
+		x.entry.ScaffoldArm = ledger.ArmHeldOut
+	}
 }
 
 // reassemble writes the prompt anew for a model of another tier that takes the
@@ -116,7 +122,7 @@ func (x *exchange) reassemble(before assemble.ModelTier) {
 		return
 	}
 	x.s.cfg.Assembly.Sessions.Withdraw(&x.prompt)
-	x.added, x.injected.memory, x.injected.scaffold, x.entry.MemoriesUsed = nil, 0, 0, 0
+	x.added, x.injected.memory, x.injected.scaffold, x.entry.MemoriesUsed, x.entry.ScaffoldArm = nil, 0, 0, 0, ""
 	ctx, cancel := context.WithTimeout(context.Background(), x.s.cfg.Limits.SmartBudget)
 	defer cancel()
 	if x.guard(ctx, "assembly", x.stepAssemble) != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/memory"
 )
@@ -132,28 +133,39 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 	if err := s.cfg.Memories.Forget(ctx, scope, id); err != nil {
 		return memoryError(err)
 	}
-	s.drop(func(_ string, shown []string) bool { return slices.Contains(shown, id) })
+	err = s.drop(ctx, func(_ assemble.Conversation, shown []string) bool { return slices.Contains(shown, id) })
+	if err != nil {
+		return err
+	}
 	return c.JSON(fiber.Map{"forgotten": 1})
 }
 
 // forgetUser is DELETE /api/users/{id}?agent=&tenant=; without an agent
-// everywhere. It ends every conversation's block: which of them showed this
-// user's is not worth knowing for so rare a call.
+// everywhere. What conversations of that user were told ends, too.
 func (s *Server) forgetUser(c *fiber.Ctx) error {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
-	n, err := s.cfg.Memories.ForgetUser(ctx, adminTenant(c), strings.Clone(c.Params("id")), query(c, "agent", ""))
+	tenant, user, agent := adminTenant(c), strings.Clone(c.Params("id")), query(c, "agent", "")
+	n, err := s.cfg.Memories.ForgetUser(ctx, tenant, user, agent)
 	if err != nil {
 		return memoryError(err)
 	}
-	s.drop(func(string, []string) bool { return true })
+	err = s.drop(ctx, func(whose assemble.Conversation, _ []string) bool {
+		return whose.Tenant == tenant && whose.User == user && (agent == "" || whose.Agent == agent)
+	})
+	if err != nil {
+		return err
+	}
 	return c.JSON(fiber.Map{"forgotten": n})
 }
 
-func (s *Server) drop(match func(key string, frameIDs []string) bool) {
-	if s.cfg.Assembly != nil {
-		s.cfg.Assembly.Sessions.Drop(match)
+// drop ends what conversations were told.
+func (s *Server) drop(ctx context.Context, match func(whose assemble.Conversation, memories []string) bool) error {
+	if s.cfg.Assembly == nil {
+		return nil
 	}
+	_, err := s.cfg.Assembly.Sessions.Drop(ctx, match)
+	return err
 }
 
 func queryScope(c *fiber.Ctx) (memory.Scope, error) {

@@ -150,7 +150,7 @@ func (x *exchange) failedIf(step string, err error) {
 		step = stepErr.step
 	}
 	x.failOpen = step
-	x.injected.memory, x.injected.scaffold, x.entry.MemoriesUsed = 0, 0, 0
+	x.injected.memory, x.injected.scaffold, x.entry.MemoriesUsed, x.entry.ScaffoldArm = 0, 0, 0, ""
 	x.s.cfg.Metrics.FailOpen.WithLabelValues(step, reason).Inc()
 	if x.s.steps.due(step + "/" + reason) {
 		x.s.cfg.Logger.Warn("smart step failed, request goes on without it", "id", x.id, "step", step, "reason", reason, "error", err)

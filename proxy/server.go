@@ -47,14 +47,24 @@ type Limits struct {
 // Assembly says how prompts are assembled.
 type Assembly struct {
 	Sessions *assemble.Sessions
-	Agents   map[string]Agent
-	HoldOut  float64 // share of sessions that get no scaffold
+	// Agent returns who an agent is now; nil: nobody in particular. It is asked
+	// for every request.
+	Agent   func(name string) Agent
+	HoldOut float64 // share of sessions that get no scaffold
 }
 
 // Agent is who an agent is.
 type Agent struct {
 	Identity []assemble.IdentityFile
 	Persona  *assemble.Persona
+	Edition  uint64 // see assemble.EditionOf
+}
+
+func (a *Assembly) agent(name string) Agent {
+	if a.Agent == nil {
+		return Agent{}
+	}
+	return a.Agent(name)
 }
 
 // Config is what New needs. Everything in it is used until Close and is not

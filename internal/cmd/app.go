@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/internal/journal"
 	"github.com/understudy-ai/understudy/internal/metrics"
 	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/memory"
@@ -32,7 +33,8 @@ type app struct {
 	catalogue *routing.Catalogue
 	memory    *memory.Store // nil when off
 	ledger    *ledger.Ledger
-	unlock    func() error // releases the data folder, nil before it is taken
+	prompts   *journal.Journal // of what conversations were told, nil when assembly is off
+	unlock    func() error     // releases the data folder, nil before it is taken
 	server    *proxy.Server
 	listener  net.Listener
 	served    chan error
@@ -58,7 +60,7 @@ func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger)
 	if err := a.openStores(ctx); err != nil {
 		return nil, err
 	}
-	pc, err := a.proxyConfig(o)
+	pc, err := a.proxyConfig(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +202,9 @@ func (a *app) release() error {
 	var errs []error
 	if a.listener != nil {
 		errs = append(errs, a.closeListener())
+	}
+	if a.prompts != nil {
+		errs = append(errs, a.prompts.Close())
 	}
 	if a.memory != nil {
 		errs = append(errs, a.memory.Close())

@@ -1,12 +1,9 @@
 package cmd
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -21,7 +18,7 @@ import (
 
 // This file maps the configuration to the Config of each part.
 
-func (a *app) proxyConfig(o IO) (proxy.Config, error) {
+func (a *app) proxyConfig(ctx context.Context, o IO) (proxy.Config, error) {
 	cfg := a.cfg
 	pc := proxy.Config{
 		Logger: a.logger, Version: Version(), Upstreams: map[string]proxy.UpstreamConfig{}, Default: "default",
@@ -54,7 +51,7 @@ func (a *app) proxyConfig(o IO) (proxy.Config, error) {
 		a.metrics.Gauge("routing_sessions", "Conversations that routing remembers.", func() float64 { return float64(pc.Router.Sessions()) })
 	}
 	if cfg.Assemble.Enabled {
-		if pc.Assembly, err = newAssembly(cfg); err != nil {
+		if pc.Assembly, err = a.openAssembly(ctx); err != nil {
 			return pc, err
 		}
 	}
@@ -140,55 +137,6 @@ func (a *app) routingConfig() routing.Config {
 		rc.AgentProfiles[name] = agent.Profile
 	}
 	return rc
-}
-
-func newAssembly(cfg config.Config) (*proxy.Assembly, error) {
-	assembler, err := assemble.New(assemble.Options{
-		MaxSystemChars: cfg.Assemble.MaxSystemChars, ConfidenceThreshold: cfg.Assemble.ConfidenceThreshold, Placement: cfg.Assemble.Placement,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("configuring assembly: %w", err)
-	}
-	sessions, err := assemble.NewSessions(assembler, assemble.DefaultSessionOptions())
-	if err != nil {
-		return nil, fmt.Errorf("configuring assembly: %w", err)
-	}
-	as := &proxy.Assembly{Sessions: sessions, Agents: map[string]proxy.Agent{}, HoldOut: cfg.Assemble.HoldOut}
-	for name, agent := range cfg.Agents {
-		files, err := identityFiles(agent.IdentityDir)
-		if err != nil {
-			return nil, fmt.Errorf("agent %q: %w", name, err)
-		}
-		pa := proxy.Agent{Identity: files}
-		if agent.Persona.Name != "" {
-			pa.Persona = &assemble.Persona{Name: agent.Persona.Name, Text: agent.Persona.Text}
-		}
-		as.Agents[name] = pa
-	}
-	return as, nil
-}
-
-// identityFiles reads an agent's files; one that is missing is left out, a
-// folder that is missing is an error.
-func identityFiles(dir string) ([]assemble.IdentityFile, error) {
-	if dir == "" {
-		return nil, nil
-	}
-	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("reading identity_dir: %w", err)
-	}
-	var files []assemble.IdentityFile
-	for _, name := range []string{"SOUL.md", "IDENTITY.md", "ROLE.md"} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading identity file: %w", err)
-		}
-		files = append(files, assemble.IdentityFile{Name: name, Text: string(text)})
-	}
-	return files, nil
 }
 
 func agentLabels(cfg config.Config) []string {

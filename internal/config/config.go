@@ -150,8 +150,10 @@ type Agent struct {
 	// Profile names a routing profile. Empty: routing.profile.
 	Profile string `yaml:"profile"`
 	// IdentityDir is a folder with SOUL.md, IDENTITY.md and ROLE.md. Empty: the agent has no identity files.
-	IdentityDir string  `yaml:"identity_dir"`
-	Persona     Persona `yaml:"persona"`
+	IdentityDir string `yaml:"identity_dir"`
+	// Speech adds SPEECH.md to them.
+	Speech  bool    `yaml:"speech"`
+	Persona Persona `yaml:"persona"`
 }
 
 // Persona is a way of speaking that an agent takes on. Both fields, or none.

@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/config"
+)
+
+// TestConversationGoesOnAfterRestart restarts in the middle of a conversation
+// whose memory grows: what was sent before is sent again, byte for byte, until
+// its user is forgotten.
+func TestConversationGoesOnAfterRestart(t *testing.T) {
+	noLeaks(t)
+	const (
+		first  = `{"role":"user","content":"Compare Redis and NATS for our event bus: pros and cons?"}`
+		second = first + `,{"role":"assistant","content":"NATS."},{"role":"user","content":"And what of the ledger service?"}`
+		third  = second + `,{"role":"assistant","content":"PostgreSQL."},{"role":"user","content":"Thanks."}`
+	)
+	a, upstream := start(t, func(*config.Config) {})
+	cfg := a.cfg
+	send := func(messages string) []gjson.Result {
+		t.Helper()
+		resp := post(t, a, `{"model":"auto","messages":[`+messages+`]}`, "X-User-Id", "ana", "X-Session-Id", "one")
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		return gjson.GetBytes(upstream.Last().Body, "messages").Array()
+	}
+	learn := func(said string) {
+		t.Helper()
+		post(t, a, `{"model":"auto","messages":[{"role":"user","content":"`+said+`"}]}`, "X-User-Id", "ana", "X-Session-Id", "other")
+		if err := a.memory.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restart := func() {
+		t.Helper()
+		closeApp(t, a)
+		var err error
+		if a, err = startApp(t.Context(), cfg, IO{}, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	learn("We decided to use NATS for the event bus of the shop.")
+	send(first)
+	learn("We decided to use PostgreSQL for the ledger service.")
+	two := send(second)
+	if text := two[0].Raw + two[3].Raw; !strings.Contains(text, "NATS for the event") || !strings.Contains(text, "PostgreSQL for the ledger") {
+		t.Fatalf("memory is not in %s", text)
+	}
+	restart()
+	three := send(third)
+	if diff := cmp.Diff(raws(two), raws(three[:len(two)])); diff != "" {
+		t.Errorf("after the restart (-before +after):\n%s", diff)
+	}
+
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, strings.TrimSuffix(a.url(), "/v1")+"/api/users/ana", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("forgetting ana: %v, %v", resp, err)
+	}
+	resp.Body.Close()
+	files, err := filepath.Glob(filepath.Join(cfg.DataDir, promptsFile+"*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no file of prompts: %v", err)
+	}
+	for _, path := range files {
+		if raw, err := os.ReadFile(path); err != nil || strings.Contains(string(raw), "ledger service") {
+			t.Errorf("%s still holds what ana said (%v)", path, err)
+		}
+	}
+	restart()
+	for _, m := range send(third) {
+		if strings.Contains(m.Raw, "PostgreSQL for the ledger") {
+			t.Errorf("what was forgotten came again: %s", m.Raw)
+		}
+	}
+	closeApp(t, a)
+}
+
+func raws(messages []gjson.Result) (out []string) {
+	for _, m := range messages {
+		out = append(out, m.Raw)
+	}
+	return out
+}
+
+func TestIdentityFilesAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agent := &agentTexts{dir: dir, speech: true, persona: &assemble.Persona{Name: "Ada", Text: "Brief."}, logger: slog.New(slog.DiscardHandler)}
+	write("ROLE.md", "Answer.")
+	write("SOUL.md", "You are Atlas.")
+	write("NOTES.md", "Not for prompts.")
+	if err := agent.open(); err != nil {
+		t.Fatal(err)
+	}
+	later := func() { // as if textsAge had passed
+		s := *agent.state.Load()
+		s.looked = s.looked.Add(-textsAge)
+		agent.state.Store(&s)
+	}
+	steps := []struct {
+		name   string
+		change func()
+		want   []assemble.IdentityFile
+	}{
+		{"as opened, in order", func() {}, []assemble.IdentityFile{{Name: "SOUL.md", Text: "You are Atlas."}, {Name: "ROLE.md", Text: "Answer."}}},
+		{"changed, not yet looked at", func() { write("SOUL.md", "You are Ada, at last.") }, []assemble.IdentityFile{{Name: "SOUL.md", Text: "You are Atlas."}, {Name: "ROLE.md", Text: "Answer."}}},
+		{"changed", later, []assemble.IdentityFile{{Name: "SOUL.md", Text: "You are Ada, at last."}, {Name: "ROLE.md", Text: "Answer."}}},
+		{"one more", func() { write("SPEECH.md", "Slowly."); later() }, []assemble.IdentityFile{{Name: "SOUL.md", Text: "You are Ada, at last."}, {Name: "ROLE.md", Text: "Answer."}, {Name: "SPEECH.md", Text: "Slowly."}}},
+		{"too large, as before", func() { write("ROLE.md", strings.Repeat("x", maxText+1)); later() }, []assemble.IdentityFile{{Name: "SOUL.md", Text: "You are Ada, at last."}, {Name: "ROLE.md", Text: "Answer."}, {Name: "SPEECH.md", Text: "Slowly."}}},
+		{"one gone", func() { os.Remove(filepath.Join(dir, "ROLE.md")); later() }, []assemble.IdentityFile{{Name: "SOUL.md", Text: "You are Ada, at last."}, {Name: "SPEECH.md", Text: "Slowly."}}},
+	}
+	edition := map[uint64]string{}
+	for _, step := range steps {
+		step.change()
+		got := agent.now()
+		if diff := cmp.Diff(step.want, got.Identity); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+		text := fmt.Sprint(got.Identity)
+		if before, ok := edition[got.Edition]; ok && before != text {
+			t.Errorf("%s: edition %d stands for other texts, too", step.name, got.Edition)
+		}
+		edition[got.Edition] = text
+	}
+	if len(edition) != 4 {
+		t.Errorf("%d editions, want 4", len(edition))
+	}
+}
