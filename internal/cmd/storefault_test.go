@@ -328,7 +328,7 @@ func (f *faulty) damage(store string) (mend func()) {
 		}
 	}
 	return func() {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
+		for _, suffix := range []string{"-wal", "-shm", ""} { // else the server might open a new file with an old log
 			if err := os.Remove(f.file(store) + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 				f.t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/pem"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +18,7 @@ import (
 // can be trusted and not otherwise, and its request ends when the client goes.
 func TestTLSUpstream(t *testing.T) {
 	asked, left := make(chan struct{}), make(chan struct{})
-	upstream := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // as far as it goes
 		if strings.Contains(string(body), "wait") {
 			asked <- struct{}{}
@@ -27,6 +28,8 @@ func TestTLSUpstream(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"over TLS"},"finish_reason":"stop"}]}`)
 	}))
+	upstream.Config.ErrorLog = log.New(io.Discard, "", 0) // of certificates that are not trusted
+	upstream.StartTLS()
 	defer upstream.Close()
 	roots := filepath.Join(t.TempDir(), "roots.pem")
 	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw}), 0o600); err != nil {

@@ -112,10 +112,11 @@ func (db *DB) Ready(ctx context.Context) error {
 		if db.damage = nil; Damaged(err) {
 			db.damage, db.damaged, db.suspect = err, now, true
 		}
-		db.reconnect()
+		db.keepConns(false)
 		return err
 	}
 	db.ready, db.suspect, db.damage = true, false, nil
+	db.keepConns(true)
 
 	return nil
 }
@@ -152,6 +153,11 @@ var errDamaged = errors.New("the file is damaged")
 // looks at it again: it may have been repaired, replaced, or made writable.
 func (db *DB) Failed(err error) bool {
 	if !Unavailable(err) {
+		if codeOf(err) == lib.SQLITE_ERROR { // no such table: another file may have taken its place
+			db.mu.Lock()
+			defer db.mu.Unlock()
+			db.ready = false
+		}
 		return false
 	}
 	if code := codeOf(err); code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED {
@@ -160,17 +166,20 @@ func (db *DB) Failed(err error) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.ready, db.suspect = false, db.suspect || Damaged(err)
-	db.reconnect()
+	db.keepConns(false)
 
 	return true
 }
 
-// reconnect closes idle connections, so that the file is opened anew.
-func (db *DB) reconnect() {
-	for pool, n := range map[*sql.DB]int{db.Writer: 1, db.Reader: readers} {
-		pool.SetMaxIdleConns(-1) // closes those that are idle
-		pool.SetMaxIdleConns(n)
+// keepConns says whether connections outlive their use. Those of before a
+// fault must not: they go on with a file that may have been replaced.
+func (db *DB) keepConns(keep bool) {
+	writers, readers := 1, readers
+	if !keep {
+		writers, readers = -1, -1 // closes the idle ones at once
 	}
+	db.Writer.SetMaxIdleConns(writers)
+	db.Reader.SetMaxIdleConns(readers)
 }
 
 // create makes the file before SQLite does, so that its mode, which the WAL
@@ -199,7 +208,6 @@ func connect(path string, n int, params url.Values) (*sql.DB, error) {
 		return nil, err
 	}
 	pool.SetMaxOpenConns(n)
-	pool.SetMaxIdleConns(n)
 
 	return pool, nil
 }

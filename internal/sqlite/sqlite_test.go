@@ -238,3 +238,24 @@ func TestUnavailable(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherFile takes the file away while it is in use: once a statement has
+// missed its table, the new file gets its schema.
+func TestAnotherFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := open(t, path, first)
+	other := open(t, filepath.Join(t.TempDir(), "b.db"))
+	_, err := other.Reader.Exec("SELECT * FROM note")
+	if db.Failed(err) || err == nil {
+		t.Fatalf("Failed(%v) = true, want a missing table to be no fault of the file", err)
+	}
+	if _, err := db.Writer.Exec("DROP TABLE note; PRAGMA user_version = 0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Writer.Exec("INSERT INTO note VALUES ('x')"); err != nil {
+		t.Error(err)
+	}
+}
