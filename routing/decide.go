@@ -199,22 +199,22 @@ func (r *Router) settle(d *Decision, req *Request, s *session, now time.Time) {
 	asked := req.Score.Tier
 	switch {
 	case !s.settled || req.Opens:
-		s.move(asked)
+		s.begin(asked, now)
 		return
 	case req.Turn == s.turn:
 		d.Tier, d.Reason = s.tier, reasonTurn
 		return
 	}
-	s.traffic.turn()
+	s.traffic.turn(now)
 	if req.Terse {
 		d.Tier, d.Reason = s.tier, reasonTerse
 		return
 	}
+	s.ask(asked)
 	if asked >= s.tier {
 		s.move(asked)
 		return
 	}
-	s.ask(asked)
 	d.Tier, d.Reason = s.tier, reasonHeld
 	for to := asked; to < s.tier; to++ {
 		if !s.asksFor(to, r.cfg.Session.DownAfter) {
@@ -234,11 +234,11 @@ func (r *Router) economy(d *Decision, req *Request, s *session, to scoring.Tier,
 	if _, task := r.cfg.TaskOverrides[req.TaskType]; task {
 		return nil
 	}
-	stay, move := r.capable(d, req, s.tier), r.capable(d, req, to)
-	if stay == nil || move == nil || stay == move {
+	stay, move, top := r.capable(d, req, s.tier), r.capable(d, req, to), r.capable(d, req, s.top)
+	if stay == move { // also where nothing is capable
 		return nil
 	}
-	return s.economy(stay, move, req, &r.cfg.Session, now)
+	return s.economy(stay, move, top, req, to, &r.cfg.Session, now)
 }
 
 // capable is the model that a tier comes to for a request, nil when none can

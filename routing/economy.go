@@ -4,17 +4,27 @@ import (
 	"time"
 
 	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/scoring"
 )
 
 // traffic is what a conversation's requests were like, as its upstreams count.
 // Means are over its recent requests.
 type traffic struct {
-	scale   float64 // upstream's tokens for each that we estimated; 0: not known yet
-	output  float64 // tokens of an answer
-	growth  float64 // tokens that the prompt grows by from request to request
-	calls   float64 // requests of a human turn: a tool loop makes several
-	current int     // requests of the newest turn so far
-	misses  int     // prompts in a row that should have been found in the cache, and were not
+	scale   float64   // upstream's tokens for each that we estimated; 0: not known yet
+	output  float64   // tokens of an answer
+	growth  float64   // tokens that the prompt grows by from request to request
+	calls   float64   // requests of a human turn: a tool loop makes several
+	current int       // requests of the newest turn so far
+	pace    float64   // seconds from one human turn to the next
+	began   time.Time // when the newest turn did
+	misses  int       // prompts in a row that should have been found in the cache, and were not
+
+	// What the conversation took so far: tokens that one model alone would have
+	// read anew, found in its cache and answered with, and the USD that it did
+	// cost. Unpriced: some of that is not known.
+	fresh, read, said int64
+	spent             float64
+	unpriced          bool
 }
 
 const (
@@ -38,7 +48,11 @@ const (
 )
 
 // turn begins a new human turn.
-func (t *traffic) turn() {
+func (t *traffic) turn(now time.Time) {
+	if !t.began.IsZero() {
+		t.pace = mean(t.pace, now.Sub(t.began).Seconds())
+	}
+	t.began = now
 	if t.current > 0 {
 		t.calls = mean(t.calls, float64(t.current))
 	}
@@ -59,35 +73,85 @@ type Projection struct {
 	USD        float64 `json:"usd"`
 }
 
-// Economy is the reckoning of a move to a cheaper model, over the horizon.
+// Economy is the reckoning of a move to a cheaper model.
 type Economy struct {
 	Stay         Projection `json:"stay"`
 	Move         Projection `json:"move"`
 	Priced       bool       `json:"priced"`        // false: a price is unknown, and the conversation stays
-	Requests     int        `json:"requests"`      // that the horizon is taken to have
+	Turns        int        `json:"turns"`         // human turns that are taken to ask for no more
+	Requests     int        `json:"requests"`      // that they are taken to make
 	PromptTokens int        `json:"prompt_tokens"` // of the first of them
 	OutputTokens int        `json:"output_tokens"` // of each answer
 	GainUSD      float64    `json:"gain_usd"`
 	NeedUSD      float64    `json:"need_usd"` // the gain must be larger
+	Returned     bool       `json:"returned"` // the conversation has gone back up before; then RiskUSD must not exceed SavedUSD
+	RiskUSD      float64    `json:"risk_usd"` // what the move costs when the next turn, or one soon, goes back up
+	SavedUSD     float64    `json:"saved_usd"`
 	Pays         bool       `json:"pays"`
 }
 
-// economy reckons whether to leave a model for another one.
-func (s *session) economy(stay, move *Model, r *Request, cfg *SessionConfig, now time.Time) *Economy {
+// economy reckons whether to leave a model, stay, for a cheaper one, move, that
+// serves the tier to. top serves every turn so far.
+//
+// How long the coming turns ask for no more is taken from the conversation
+// itself: with e turns that asked for no more than that tier, and u times that
+// a harder one came after them, a stretch lasts (horizon + e) / (1 + u) turns.
+// That is the rule of succession with the horizon as what is known before
+// anything is seen. The first stretch may be misjudged; a conversation that was
+// driven back up risks no more than what it has saved.
+func (s *session) economy(stay, move, top *Model, r *Request, to scoring.Tier, cfg *SessionConfig, now time.Time) *Economy {
 	e := &Economy{
 		Stay: s.projection(stay, cfg, now), Move: s.projection(move, cfg, now),
-		Requests: s.requests(cfg.Horizon), PromptTokens: s.traffic.prompt(r), OutputTokens: s.traffic.answer(),
+		Turns: s.stretch(to, cfg.Horizon), PromptTokens: s.traffic.prompt(r), OutputTokens: s.traffic.answer(),
+		Returned: s.ends[to-scoring.Light] > 0,
 	}
-	e.Priced = stay.Price != nil && move.Price != nil
-	if !e.Priced {
+	e.Requests = s.requests(e.Turns)
+	if stay.Price == nil || move.Price == nil || top.Price == nil {
 		return e
 	}
-	e.Stay.USD = s.cost(stay.Price, e, e.Stay.WarmTokens)
-	e.Move.USD = s.cost(move.Price, e, e.Move.WarmTokens)
+	e.Priced = true
+	e.Stay.USD = s.cost(stay.Price, e, e.Stay.WarmTokens, e.Requests)
+	e.Move.USD = s.cost(move.Price, e, e.Move.WarmTokens, e.Requests)
 	e.GainUSD = e.Stay.USD - e.Move.USD
 	e.NeedUSD = max(cfg.MinGain, minGainShare*e.Stay.USD)
 	e.Pays = e.GainUSD > e.NeedUSD
+	if e.Returned {
+		e.RiskUSD = s.risk(stay.Price, move.Price, e, cfg.CacheTTL)
+		e.SavedUSD = s.traffic.alone(top.Price) - s.traffic.spent
+		e.Pays = e.Pays && e.RiskUSD <= e.SavedUSD && !s.traffic.unpriced
+	}
 	return e
+}
+
+// stretch is how many turns are taken to ask for no more than a tier.
+func (s *session) stretch(to scoring.Tier, horizon int) int {
+	i := to - scoring.Light
+	return max(1, (horizon+s.easy[i])/(1+s.ends[i]))
+}
+
+// risk is what a move costs at worst: when the next turn goes back up, or the
+// first one that finds the cache of the model that was left cold.
+func (s *session) risk(stay, move *ledger.Price, e *Economy, ttl time.Duration) float64 {
+	loss := func(turns int) float64 {
+		n := s.requests(turns)
+		return s.cost(move, e, e.Move.WarmTokens, n) - s.cost(stay, e, e.Stay.WarmTokens, n)
+	}
+	lapse := 1 // turns that find it warm
+	if s.traffic.pace > 0 {
+		lapse = int(min(maxCalls, ttl.Seconds()/s.traffic.pace))
+	}
+	prompt := e.PromptTokens + int(s.traffic.growth)*s.requests(lapse+1)
+	back := 0.0
+	if !s.traffic.uncached() {
+		back = promptCost(stay, 0, prompt) - promptCost(stay, prompt, 0)
+	}
+	return max(0, loss(1), loss(lapse+1)+back)
+}
+
+// alone is what the conversation so far would have cost with one model.
+func (t *traffic) alone(p *ledger.Price) float64 {
+	usd, _ := p.Cost(ledger.Usage{Input: t.fresh + t.read, Cached: t.read, CacheWrite: t.fresh, Output: t.said})
+	return usd
 }
 
 func (s *session) projection(m *Model, cfg *SessionConfig, now time.Time) Projection {
@@ -138,14 +202,14 @@ func (s *seen) within(ttl time.Duration, now time.Time) int {
 	return s.tokens
 }
 
-// cost is what the requests of a horizon cost at a price when so many tokens of
-// the first prompt are warm. From the second request on the model is warm,
+// cost is what so many requests cost at a price when so many tokens of the
+// first prompt are warm. From the second request on the model is warm,
 // whichever it is, so only what the prompt grows by is new.
-func (s *session) cost(p *ledger.Price, e *Economy, warm int) float64 {
+func (s *session) cost(p *ledger.Price, e *Economy, warm, requests int) float64 {
 	var usd float64
 	prompt, growth := e.PromptTokens, int(s.traffic.growth)
 	warm = min(warm, prompt)
-	for range e.Requests {
+	for range requests {
 		usd += promptCost(p, warm, prompt-warm) + float64(e.OutputTokens)*p.Output/1e6
 		if warm = prompt; s.traffic.uncached() {
 			warm = 0
@@ -195,8 +259,27 @@ func (s *session) observe(req *Request, m *Model, u ledger.Usage, added int, ttl
 		t.growth = mean(t.growth, float64(input-added-before))
 	}
 	t.output = mean(t.output, float64(u.Output))
+	hit := min(int64(s.prompt.within(ttl, now)), int64(input-added))
+	if t.uncached() {
+		hit = 0
+	}
+	t.read += hit
+	t.fresh += int64(input-added) - hit
+	t.said += u.Output
+	if usd, ok := price(m).Cost(u); ok {
+		t.spent += usd
+	} else {
+		t.unpriced = true
+	}
 	t.current++
 	s.prompt = seen{input - added, now}
+}
+
+func price(m *Model) *ledger.Price {
+	if m == nil {
+		return nil
+	}
+	return m.Price
 }
 
 // expected is how much of its prompt a model should have found in its cache,

@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -123,7 +124,7 @@ func TestEconomyNumbers(t *testing.T) {
 		},
 	}
 	cfg := SessionConfig{CacheTTL: 5 * time.Minute, Horizon: 2, MinGain: 0.001}
-	got := s.economy(large, mid, &Request{InputTokens: 10_000}, &cfg, now)
+	got := s.economy(large, mid, large, &Request{InputTokens: 10_000}, standard, &cfg, now)
 	// Four requests of 12,000 to 15,000 tokens with 250 of answer each.
 	const (
 		stay = (11_000*0.4 + 1_000*4 + (12_000+13_000+14_000)*0.4 + 3*1_000*4 + 4*250*20) / 1e6
@@ -131,7 +132,7 @@ func TestEconomyNumbers(t *testing.T) {
 	)
 	want := &Economy{
 		Stay: Projection{"large", 11_000, stay}, Move: Projection{"mid", 5_000, move}, Priced: true,
-		Requests: 4, PromptTokens: 12_000, OutputTokens: 250, GainUSD: stay - move, NeedUSD: 0.05 * stay, Pays: true,
+		Turns: 2, Requests: 4, PromptTokens: 12_000, OutputTokens: 250, GainUSD: stay - move, NeedUSD: 0.05 * stay, Pays: true,
 	}
 	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-12 })
 	if diff := cmp.Diff(want, got, near); diff != "" {
@@ -143,17 +144,79 @@ func TestEconomyNumbers(t *testing.T) {
 }
 
 // Whoever goes up and comes back within the cache's life finds it warm, and
-// moves back sooner for it.
+// moves back for it.
 func TestMoveBackStillWarm(t *testing.T) {
-	k := newTalk(t, nil)
+	for _, tt := range []struct {
+		name  string
+		pause time.Duration
+		warm  int
+		want  string
+	}{
+		{"still warm", 0, 25_500, "small score"},
+		{"cold by now, as is the other", 6 * time.Minute, 0, "small score"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := newTalk(t, nil)
+			for range 12 {
+				k.next(request("auto", light), nil)
+			}
+			k.next(request("auto", heavy), nil)
+			k.next(request("auto", light), nil)
+			k.clock.advance(tt.pause)
+			d := k.next(request("auto", light), nil)
+			if got := d.Model.Name + " " + d.Reason; got != tt.want || d.Economy == nil || d.Economy.Move.WarmTokens != tt.warm {
+				t.Errorf("got %s, %+v, want %s, with %d tokens warm", got, d.Economy, tt.want, tt.warm)
+			}
+		})
+	}
+}
+
+// A conversation that was driven back up moves down again only for what it has
+// saved: after a move that lost money there is nothing to risk.
+func TestRiskOnlyWhatIsSaved(t *testing.T) {
+	k := newTalk(t, func(c *Config) { c.Session.Horizon = 40 })
 	for range 3 {
-		k.next(request("auto", light), nil)
+		k.next(request("auto", heavy), nil)
+	}
+	k.next(request("auto", light), nil)
+	if d := k.next(request("auto", light), nil); d.Model.Name != "small" || d.Economy.Returned {
+		t.Fatalf("the first time: %s, %+v, want a move to small", d.Model.Name, d.Economy)
 	}
 	k.next(request("auto", heavy), nil)
 	k.next(request("auto", light), nil)
+	k.clock.advance(4 * time.Minute) // past the life of small's cache
 	d := k.next(request("auto", light), nil)
-	if d.Model.Name != "small" || d.Economy == nil || d.Economy.Move.WarmTokens != 21_000 {
-		t.Errorf("got %s, %+v, want small, with the 21,000 tokens that it saw last", d.Model.Name, d.Economy)
+	if e := d.Economy; d.Reason != reasonStay || e == nil || !e.Returned || e.GainUSD <= e.NeedUSD || e.RiskUSD <= e.SavedUSD {
+		t.Errorf("the second time: %s, %s, %+v, want to stay for the risk alone", d.Model.Name, d.Reason, d.Economy)
+	}
+}
+
+// TestStretch holds how many turns are taken to ask for no more than light.
+func TestStretch(t *testing.T) {
+	tests := []struct {
+		name  string
+		asked []scoring.Tier
+		want  int // with a horizon of 3
+	}{
+		{"nothing seen but hard turns", []scoring.Tier{heavy, heavy}, 3},
+		{"two easy ones", []scoring.Tier{heavy, light, light}, 5},
+		{"a harder one after them", []scoring.Tier{heavy, light, light, standard}, 2},
+		{"only once for several", []scoring.Tier{light, light, light, light, heavy, heavy, heavy}, 3},
+		{"alternating", []scoring.Tier{light, heavy, light, heavy, light, heavy, light, heavy}, 1},
+		{"at least one", []scoring.Tier{light, heavy, light, heavy, light, heavy, light, heavy, light, heavy, light, heavy}, 1},
+		{"easy since long", slices.Repeat([]scoring.Tier{light}, 20), 23},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var s session
+			s.begin(tt.asked[0], time.Time{})
+			for _, tier := range tt.asked[1:] {
+				s.ask(tier)
+			}
+			if got := s.stretch(light, 3); got != tt.want {
+				t.Errorf("stretch = %d, want %d", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -26,7 +26,8 @@ const (
 // Profile maps each prompt tier to the name of a model.
 type Profile struct{ Light, Standard, Heavy string }
 
-func (p Profile) model(t scoring.Tier) string {
+// Model names the model of a tier.
+func (p Profile) Model(t scoring.Tier) string {
 	switch t {
 	case scoring.Light:
 		return p.Light
@@ -41,11 +42,11 @@ func (p Profile) model(t scoring.Tier) string {
 func (p Profile) order(t scoring.Tier) (names [numTiers]string) {
 	n := 0
 	for up := t; up <= scoring.Heavy; up++ {
-		names[n] = p.model(up)
+		names[n] = p.Model(up)
 		n++
 	}
 	for down := t - 1; down >= scoring.Light; down-- {
-		names[n] = p.model(down)
+		names[n] = p.Model(down)
 		n++
 	}
 	return names

@@ -36,7 +36,11 @@ type session struct {
 	settled bool   // a turn has settled the tier
 	turn    string // the human turn decided last
 	tier    scoring.Tier
+	asked   scoring.Tier  // by that turn itself
+	top     scoring.Tier  // the highest that a turn asked for
 	runs    [numTiers]int // runs[t-Light]: human turns in a row that asked for t at most, since the tier last moved
+	easy    [numTiers]int // all turns that asked for t at most
+	ends    [numTiers]int // how often one that asked for more came after them
 	frame   uint64        // system prompt and tools of the conversation, 0 not known
 	humans  int           // human messages in its newest request
 	profile string        // in force for that turn
@@ -145,15 +149,30 @@ func (s *session) aside(r *Request) bool {
 	return s.settled && s.frame != 0 && r.Frame != s.frame && r.Humans <= s.humans && r.Turn != s.turn
 }
 
+// begin makes a turn the conversation's first.
+func (s *session) begin(asked scoring.Tier, now time.Time) {
+	s.top, s.asked = asked, scoring.Heavy
+	s.easy, s.ends = [numTiers]int{}, [numTiers]int{}
+	s.ask(asked)
+	s.move(asked)
+	s.traffic = traffic{began: now}
+}
+
 // ask notes what a new human turn asks for.
-func (s *session) ask(t scoring.Tier) {
-	for i := range s.runs {
-		if scoring.Light+scoring.Tier(i) < t {
-			s.runs[i] = 0
-		} else {
+func (s *session) ask(asked scoring.Tier) {
+	for i := range numTiers {
+		switch t := scoring.Light + scoring.Tier(i); {
+		case asked <= t:
 			s.runs[i]++
+			s.easy[i]++
+		case s.asked <= t:
+			s.runs[i] = 0
+			s.ends[i]++
+		default:
+			s.runs[i] = 0
 		}
 	}
+	s.asked, s.top = asked, max(s.top, asked)
 }
 
 // asksFor reports whether enough turns in a row have asked for a tier at most.
