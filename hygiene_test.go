@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"memory":           {"internal/chat", "internal/sqlite"},
 	"ledger":           {"internal/chat", "internal/sqlite"},
 	"routing":          append([]string{"internal/chat"}, domain...),
-	"internal/replay":  {"internal/chat", "ledger", "routing", "scoring"},
+	"internal/replay":  {"assemble", "internal/chat", "ledger", "routing", "scoring"},
 	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/secret", "routing"}, domain...),
 	"internal/cmd": append([]string{
 		"internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/replay", "internal/secret", "internal/sqlite",

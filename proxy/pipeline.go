@@ -270,7 +270,7 @@ func (x *exchange) stepRoute(context.Context) error {
 	}
 	d, err := s.cfg.Router.Decide(x.request)
 	x.decision, x.sideCall, x.request.SideCall = d, d.SideCall, d.SideCall
-	x.entry.WarmTokens = d.BaselineWarm
+	x.entry.WarmTokens, x.entry.Switched = d.BaselineWarm, d.Switched
 	if err == nil {
 		s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
 	}

@@ -50,6 +50,7 @@ type Decision struct {
 	Reason     string       // ASCII, from a bounded set
 	Candidates []Candidate
 	SideCall   bool     // the request is none of its conversation's
+	Switched   string   // up, down or level: how the conversation changed its model with it, "" not
 	Economy    *Economy // of the move to a cheaper model that was considered, nil none
 
 	// BaselineWarm is how many of the prompt's tokens the baseline would have
@@ -270,20 +271,22 @@ func (s *session) take(d *Decision) {
 	s.model, s.held = d.Model.Name, d.Model.Name
 }
 
-// observeSwitch reports a conversation's change of model.
+// observeSwitch notes and reports a conversation's change of model.
 func (r *Router) observeSwitch(d *Decision) {
-	if r.cfg.ObserveSwitch == nil || d.before == "" || d.Model == nil {
+	if d.before == "" || d.Model == nil {
 		return
 	}
 	old, ok := r.cfg.Catalogue.Find(d.before)
 	if !ok {
 		return // of a configuration before this one
 	}
-	direction := "down"
-	if old.Tier < d.Model.Tier {
-		direction = "up"
-	} else if old.Tier == d.Model.Tier {
-		direction = "level"
+	switch d.Switched = "down"; {
+	case old.Tier < d.Model.Tier:
+		d.Switched = "up"
+	case old.Tier == d.Model.Tier:
+		d.Switched = "level"
 	}
-	r.cfg.ObserveSwitch(direction, d.Reason)
+	if r.cfg.ObserveSwitch != nil {
+		r.cfg.ObserveSwitch(d.Switched, d.Reason)
+	}
 }

@@ -129,8 +129,8 @@ func (t *Tally) add(k Kind, c Comparison) {
 
 // Synthesize plays conversations of each kind, with each book's prices and each
 // pair of tiers; seeds of them, from first on. done is told of each one that is
-// over.
-func Synthesize(session routing.SessionConfig, first uint64, seeds int, done func()) ([]Tally, error) {
+// over; its error ends the play.
+func Synthesize(session routing.SessionConfig, first uint64, seeds int, done func() error) ([]Tally, error) {
 	var worlds []*world
 	for _, b := range Books() {
 		w, err := newWorld(b, session)
@@ -152,7 +152,9 @@ func Synthesize(session routing.SessionConfig, first uint64, seeds int, done fun
 						return nil, err
 					}
 					t.add(k, c)
-					done()
+					if err := done(); err != nil {
+						return nil, err
+					}
 				}
 			}
 		}

@@ -13,7 +13,7 @@ type Result struct {
 	Name      string  `json:"name"`
 	Requests  int     `json:"requests"`
 	Unpriced  int     `json:"unpriced"` // of a model without a price; they are in no sum
-	Refused   int     `json:"refused"`  // that no model could serve
+	Refused   int     `json:"refused"`  // that no known model could serve
 	CostUSD   float64 `json:"cost_usd"`
 	LostUSD   float64 `json:"cache_lost_usd"` // of CostUSD: prompts read anew because another model had read them before
 	Up        int     `json:"up"`             // changes of a conversation's model
@@ -24,43 +24,60 @@ type Result struct {
 // chooser chooses the model of a step, nil when none can serve it, and is told
 // what came of it.
 type chooser interface {
-	choose(*Step) (m *routing.Model, named bool)
+	choose(*Step) *routing.Model
 	served(*Step, *routing.Model, ledger.Usage)
+}
+
+// play is traffic on its way through a chooser.
+type play struct {
+	result   Result
+	chooser  chooser
+	profile  routing.Profile // says which tiers a model serves
+	provider *provider
+	before   map[string]*routing.Model // by session
+}
+
+func newPlay(name string, c chooser, profile routing.Profile, ttl time.Duration) *play {
+	return &play{
+		result: Result{Name: name}, chooser: c, profile: profile, provider: newProvider(ttl), before: make(map[string]*routing.Model),
+	}
 }
 
 // run lets a chooser serve the traffic.
 func run(name string, steps []Step, c chooser, profile routing.Profile, ttl time.Duration) Result {
-	r := Result{Name: name}
-	p := newProvider(ttl)
-	before := make(map[string]*routing.Model)
+	p := newPlay(name, c, profile, ttl)
 	for i := range steps {
-		s := &steps[i]
-		m, named := c.choose(s)
-		if m == nil {
-			r.Refused++
-			continue
-		}
-		r.Requests++
-		u, usd, lost, priced := p.answer(s, m)
-		c.served(s, m, u)
-		if !priced {
-			r.Unpriced++
-		}
-		r.CostUSD += usd
-		r.LostUSD += lost
-		if old := before[s.Request.Session]; old != nil && old != m {
-			if cheaper(m, old) {
-				r.Down++
-			} else {
-				r.Up++
-			}
-		}
-		before[s.Request.Session] = m
-		if t, ok := rank(profile, m.Name); ok && t < s.Request.Score.Tier && !named && !s.Request.Terse {
-			r.BelowTier++
-		}
+		p.step(&steps[i])
 	}
-	return r
+	return p.result
+}
+
+func (p *play) step(s *Step) {
+	r := &p.result
+	m := p.chooser.choose(s)
+	if m == nil {
+		r.Refused++
+		return
+	}
+	r.Requests++
+	u, usd, lost, priced := p.provider.answer(s, m)
+	p.chooser.served(s, m, u)
+	if !priced {
+		r.Unpriced++
+	}
+	r.CostUSD += usd
+	r.LostUSD += lost
+	switch old := p.before[s.Request.Session]; {
+	case old == nil || old == m:
+	case cheaper(m, old):
+		r.Down++
+	default:
+		r.Up++
+	}
+	p.before[s.Request.Session] = m
+	if t, ok := rank(p.profile, m.Name); ok && t < s.Request.Score.Tier && !s.Request.Terse {
+		r.BelowTier++
+	}
 }
 
 // cheaper reports whether one model's prompts cost less than another's.
@@ -85,13 +102,13 @@ func newRouted(cfg routing.Config) (*routed, error) {
 	return r, nil
 }
 
-func (r *routed) choose(s *Step) (*routing.Model, bool) {
+func (r *routed) choose(s *Step) *routing.Model {
 	r.now = s.At
 	d, err := r.router.Decide(s.Request)
 	if err != nil {
-		return nil, false
+		return nil
 	}
-	return d.Model, false
+	return d.Model
 }
 
 func (r *routed) served(s *Step, m *routing.Model, u ledger.Usage) {
@@ -101,7 +118,7 @@ func (r *routed) served(s *Step, m *routing.Model, u ledger.Usage) {
 // fixed is one model for everything.
 type fixed struct{ model *routing.Model }
 
-func (f fixed) choose(*Step) (*routing.Model, bool)      { return f.model, false }
+func (f fixed) choose(*Step) *routing.Model              { return f.model }
 func (fixed) served(*Step, *routing.Model, ledger.Usage) {}
 
 // byTurn takes each request's own tier, whatever the conversation had before.
@@ -110,8 +127,9 @@ type byTurn struct {
 	profile   routing.Profile
 }
 
-func (b byTurn) choose(s *Step) (*routing.Model, bool) {
+func (b byTurn) choose(s *Step) *routing.Model {
 	m, _ := b.catalogue.Find(b.profile.Model(s.Request.Score.Tier))
-	return m, false
+	return m
 }
+
 func (byTurn) served(*Step, *routing.Model, ledger.Usage) {}
