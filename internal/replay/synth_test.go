@@ -21,7 +21,7 @@ func shipped() routing.SessionConfig {
 // comes next is random it saves on the whole, and few conversations lose. No
 // turn is ever served below its tier.
 func TestPolicyPays(t *testing.T) {
-	tallies, err := Synthesize(shipped(), 0, 20, func() error { return nil })
+	tallies, err := Synthesize(shipped(), 0, 8, func() error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
