@@ -1,21 +1,21 @@
 package memory
 
 import (
-	"math/bits"
 	"regexp"
+	"strings"
 )
 
 // remember is how a person asks to have something kept; the group is what.
 var remember = []*regexp.Regexp{
-	compile(wish + `(?i:,? that| this ?[:,-]|,? da|:|,) ?(.+)`),
+	compile(wish + `(?i:,? that| this ?[:,-]|,? da|,? dass| que| che|:|,) ?(.+)`),
 	compile(wish + ` ((?i:my|our|i|i'm|we) .+)`),
 	compile(`^(?i:(?:note to self|note|important|napomena) ?: ?|(?:for the record|fyi)[:,] )(.+)`),
 }
 
 // wishWords are those of remember and mark as [rule] has them.
-const wishWords = "remember mind forget zapamti zapamtite note important napomena record fyi know"
+const wishWords = "merk vergiss souviens oublie recuerda ricorda vidu remember mind forget zapamti zapamtite note important napomena record fyi know"
 
-const wish = `^(?i:(?:please|also|and|ok|okay),? )*(?i:remember|keep in mind|don't forget|do not forget|never forget|zapamti(?:te)?)`
+const wish = `^(?i:(?:please|also|and|ok|okay),? )*(?i:remember|keep in mind|don't forget|do not forget|never forget|zapamti(?:te)?|imaj u vidu|merk dir|vergiss nicht|souviens-toi|n'oublie pas|recuerda|ricorda)`
 
 // mark is the same wish inside a sentence, or about those around it.
 var mark = compile(`(?i)\b(?:i |we )?(?:want|need|would like) you to (?:remember|know|keep in mind)\b|\bplease remember (?:this|that|it)\b|` +
@@ -25,6 +25,32 @@ var mark = compile(`(?i)\b(?:i |we )?(?:want|need|would like) you to (?:remember
 // other words, or somebody else's.
 var doubt = compile(`(?i)\b(?:if|whether|unless|should|could|would|might|may|maybe|perhaps|suppose|imagine|assuming|wish|before|until|when|once|` +
 	`why|how|not sure|not certain|pretend|hypothetically|example)\b`)
+
+// Before a colon: what follows is a text, not what the person says.
+var specimen = compile(`(?i)\b(?:says?|said|letter|sentence|story|essay|e-?mail|example|translat\w*|phrase|rate|fix|rewrite|proofread|grammar|bio|resume|` +
+	`cv|character|hero|text|poem|prompt|code|paragraph|correct|edit|improve|prevedi|ispravi)\b`)
+
+// personas are how an order to the model begins, jokes what nothing is meant
+// with.
+var (
+	personas = []string{"you are ", "you're ", "act as ", "pretend "}
+	jokes    = []string{"kidding", "joking"}
+)
+
+// foreign reports whether what begins at i of a sentence is somebody else's or
+// isn't meant.
+func foreign(sentence string, i int) bool {
+	if colon := strings.LastIndexByte(sentence[:min(i+1, len(sentence))], ':'); colon > 0 && specimen.MatchString(sentence[:colon]) {
+		return true
+	}
+	for _, start := range personas {
+		if hasPrefixFold(sentence, start) {
+			return true
+		}
+	}
+
+	return containsAny(sentence, jokes)
+}
 
 // quoted is what somebody else said; each begins with one of quotes.
 var (
@@ -38,10 +64,10 @@ func classify(sentence string) draft {
 		return draft{}
 	}
 	set := triggered(sentence)
-	if set == 0 || question(sentence) {
+	if set.empty() || question(sentence) {
 		return draft{}
 	}
-	if set>>len(rules) == 0 {
+	if !set.wishes() {
 		return stated(sentence, set)
 	}
 
@@ -71,16 +97,16 @@ func classify(sentence string) draft {
 
 // stated returns what the first of a set of rules that fits makes of a
 // sentence.
-func stated(sentence string, set uint64) draft {
+func stated(sentence string, set ruleSet) draft {
 	bare := sentence
 	if containsAny(sentence, quotes) {
 		bare = quoted.ReplaceAllString(sentence, `""`)
 	}
 	s := &statement{text: bare}
-	for ; set<<(64-len(rules)) != 0; set &= set - 1 {
-		r := &rules[bits.TrailingZeros64(set)]
+	for i := range set.each {
+		r := &rules[i]
 		m := r.find(s)
-		if m == nil || !r.typ.personal() && doubt.MatchString(bare[:m[0]]) {
+		if m == nil || !r.typ.personal() && doubt.MatchString(bare[:m[0]]) || foreign(bare, m[0]) {
 			continue
 		}
 		d := draft{typ: r.typ, content: cut(sentence)}

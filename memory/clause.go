@@ -52,7 +52,7 @@ type statement struct {
 type opening struct{ from, at int }
 
 // openers are words after which a clause of the speaker's own begins.
-var openers = wordSet("and but so because also since personally honestly actually btw well ok okay hi hello hey yes yeah no please",
+var openers = wordSet("and but so because also since personally honestly actually btw well ok okay hi hello hey yes yeah no please now ali",
 	strings.ToLower)
 
 // openings returns where a clause may begin, which is with a letter: at the
@@ -114,7 +114,7 @@ func afterOpener(text string, i int) int {
 
 // joined statements of one person are two things to know: "I like tea but I
 // hate coffee". conjunction matches from the space before "and" or "but".
-var conjunction = regexp.MustCompile(`(?i)^ (?:and|but) ((?:i|i'm|i've|my|call me|please|we|we're|we've) )`)
+var conjunction = regexp.MustCompile(`(?i)^ (?:and|but) ((?:now )?(?:i|i'm|i've|my|call me|please|we|we're|we've) )`)
 
 // clauses splits a sentence, which is on one line, at such conjunctions, and
 // drops them.

@@ -29,7 +29,7 @@ const maxContextual = 2000
 // extract returns what can be learned from a person's message, in its order:
 // nothing, mostly. Text must be clean (see cleanText).
 func extract(text string) []draft {
-	if triggered(text) == 0 {
+	if set := triggered(text); set.empty() {
 		return nil
 	}
 	var list []string
@@ -63,8 +63,8 @@ func straight(text string) string {
 // says something about the person: that has to stand alone.
 func classifyParts(sentence string) ([]string, []draft) {
 	whole := []string{sentence}
-	if marked(sentence) {
-		return whole, make([]draft, 1)
+	if marked(sentence) || foreign(sentence, len(sentence)) {
+		return whole, []draft{classify(sentence)}
 	}
 	parts := clauses(sentence)
 	found := make([]draft, len(parts))

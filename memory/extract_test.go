@@ -171,14 +171,15 @@ func TestStripInjected(t *testing.T) {
 // pattern matches always holds one of the words that let the rule look.
 func TestTriggers(t *testing.T) {
 	for i, r := range rules {
+		also, _, _ := strings.Cut(r.also, " ")
 		for word := range strings.FieldsSeq(r.words) {
-			if len(word) >= maxTrigger || triggered("x "+strings.ToUpper(word)+"-")>>i&1 == 0 {
+			if set := triggered(also + " " + strings.ToUpper(word) + "-"); len(word) >= maxTrigger || !set.has(i) {
 				t.Errorf("%q doesn't trigger rule %d", word, i)
 			}
 		}
 	}
 	for _, text := range []string{"", "Hello!", "abcdefghijklmnopqrstuvwxyz", "gödel", "décided"} {
-		if set := triggered(text); set != 0 {
+		if set := triggered(text); !set.empty() {
 			t.Errorf("triggered(%q) = %b, want none", text, set)
 		}
 	}
@@ -194,7 +195,7 @@ func FuzzTriggers(f *testing.F) {
 		text = strings.NewReplacer("\u017f", "s", "\u212a", "k").Replace(text) // Which patterns take for s and k.
 		set := triggered(text)
 		for i, r := range rules {
-			if m := r.find(&statement{text: text}); m != nil && set>>i&1 == 0 {
+			if m := r.find(&statement{text: text}); m != nil && !set.has(i) {
 				t.Errorf("rule %d matches %q, which holds none of %q", i, text[m[0]:m[1]], r.words)
 			}
 		}
@@ -202,7 +203,7 @@ func FuzzTriggers(f *testing.F) {
 		for _, pattern := range remember {
 			wish = wish || pattern.MatchString(text)
 		}
-		if wish && set>>len(rules) == 0 {
+		if wish && !set.wishes() {
 			t.Errorf("%q holds a wish and no trigger", text)
 		}
 	})
@@ -217,7 +218,7 @@ func TestOpenings(t *testing.T) {
 		{"punctuation", "So: tea, (I like it)", []string{"So: tea, (I like it)", "tea, (I like it)", "I like it)"}},
 		{"dashes", "tea - I like it – we – x-ray", []string{"tea - I like it – we – x-ray", "I like it – we – x-ray", "we – x-ray", "x-ray"}},
 		{"words", "Well I said OK, and we", []string{"Well I said OK, and we", "I said OK, and we", "and we", "and we", "we"}},
-		{"from now on", "tea From now on, I", []string{"tea From now on, I", "I", "I"}},
+		{"from now on", "tea From now on, I", []string{"tea From now on, I", "I", "on, I", "I"}},
 		{"inside a word", "stand by, andy is x_and me", []string{"stand by, andy is x_and me", "andy is x_and me"}},
 		{"at the end", "tea and", []string{"tea and"}},
 		{"no letter", "tea, 7, (7, and 7", []string{"tea, 7, (7, and 7", "and 7"}},

@@ -26,6 +26,10 @@ type rule struct {
 	// letters. Looking them up spares most sentences the pattern.
 	words string
 
+	// also, where set, are words of which a match holds one, too: the times
+	// that make an event or a to-do of a statement are rarer than its verbs.
+	also string
+
 	find finder
 
 	// fill, where set, is given the match's groups and may refuse by clearing
@@ -36,57 +40,118 @@ type rule struct {
 // rules in order of trust; the first that matches wins.
 var rules = []rule{
 	// Identity.
-	{Identity, "name ime zovem", clause(`(?i:my name is|my name's|ime mi je|zovem se) (\p{L}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+){0,2})`), slot("user", "name")},
-	{Identity, "call called", clause(`(?i:(?:you can |just )?call me|i'm called|i am called) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)(?:[.,!]|$)`), slot("user", "name")},
-	{Identity, "live reside based living", clause(`(?i:i ` + adverb + `(?:live|reside)|i'm ` + adverb + `(?:based|living)|i am ` + adverb + `(?:based|living)) in ` + name), slot("user", "location")},
-	{Identity, "moved relocated ivim", clause(`(?i:i(?:'ve| have)? ` + adverb + `(?:moved|relocated) to|živim u) ` + name), slot("user", "location")},
-	{Identity, "work working radim joined", clause(`(?i:i(?:'m| am)? ` + adverb + `work(?:ing)? (?:at|for)|radim u|i ` + adverb + `joined) ` + name), slot("user", "employer")},
-	{Identity, "work working radim", clause(`(?i:i ` + adverb + `work as|i'm working as|i am working as|radim kao) ((?i:an? |the )?[\p{L}][\p{L} -]{2,40})`), slot("user", "occupation")},
-	{Identity, professions, clause(`(?i:i'm|i am) (?i:an? )((?:[\p{L}-]+ ){0,3}(?i:` + strings.ReplaceAll(professions, " ", "|") + `))\b`), slot("user", "occupation")},
+	{Identity, "name ime zovem hei appelle llamo chiamo chamo nom nombre nome", "", clause(`(?i:my name is|my name's|ime mi je|zovem se|ich heiße|mein name ist|je m'appelle|mon nom est|me llamo|mi nombre es|mi chiamo|me chamo|meu nome é) ` +
+		`(?i:spelled |spelt |written )?(\p{L}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+){0,2})`), slot("user", "name")},
+	{Identity, "call called", "", clause(`(?i:(?:you can |just )?call me|i'm called|i am called) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)(?:[.,!]|$)`), slot("user", "name")},
+	{Identity, "m am sam bin suis soy sono", "", clause(`(?i:i'm|i am|ja sam|ich bin|je suis|soy|sono) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?), (?i:nice|pleased|glad|drago|an? |the |from |iz |aus |de |und |i |\p{L}+ (?:iz|u|aus|at|from|na) )`), slot("user", "name")},
+	{Identity, "live reside based living", "", clause(`(?i:i ` + adverb + `(?:live|reside)|i'm ` + adverb + `(?:based|living)|i am ` + adverb + `(?:based|living)) in ` + name), slot("user", "location")},
+	{Identity, "moved relocated ivim wohne lebe habite vivo abito moro", "", clause(`(?i:(?:i|we)(?:'ve| have)? ` + adverb + `(?:moved|relocated) (?:from (?:the )?\p{L}+(?: \p{Lu}\p{L}+)? )?to|živim u|živimo u|ich (?:wohne|lebe) (?:\S+ ){0,3}in|j'habite [àa]|vivo (?:en|a)|abito a|moro em) ` + name), slot("user", "location")},
+	{Identity, "work working", "", clause(`(?i:i (?:no longer|don't|do not|stopped) work(?:ing)? (?:at|for)) ` + name), noLonger("user", "employer")},
+	{Identity, "work working radim joined job arbeite travaille trabajo lavoro", "", clause(`(?i:i(?:'m| am)? ` + adverb + `work(?:ing)? (?:remotely |full-time |part-time |from home )?(?:at|for)|radim (?:\p{L}+ ){0,3}(?:u|za)(?: firm[iu])?|i ` + adverb +
+		`joined|i ` + adverb + `(?:started|start) (?:working|a (?:new )?job) (?:at|for)|ich arbeite (?:bei|für)(?: der| dem)?|je travaille (?:chez|pour)|trabajo (?:en|para)|lavoro (?:per|da|in)) ` + name), slot("user", "employer")},
+	{Identity, "work", "", clause(`(?i:i ` + adverb + `work (?:at|for|in) (?:an?|the) (?:[\p{L}-]+ ){0,3}(?:company|startup|agency|bank|bakery|school|hospital|university|shop|store|firm|restaurant|office|factory|studio|lab|library|hotel|clinic|ngo|farm|museum|theatre|government|ministry)\b)`), nil},
+	{Identity, "work working radim", "", clause(`(?i:i ` + adverb + `work as|i'm working as|i am working as|radim kao) ((?i:an? |the )?[\p{L}][\p{L} -]{2,40})`), slot("user", "occupation")},
+	{Identity, professions + " cto ceo cfo coo vp head lead director owner intern", "", clause(`(?i:i'm|i am) (?i:an? |the )((?:[\p{L}-]+ ){0,3}(?i:` + strings.ReplaceAll(professions, " ", "|") + `|CTO|CEO|CFO|COO|VP|head of|lead of|director|owner of|intern at))\b`), slot("user", "occupation")},
+	{Identity, "old godina", "", clause(`(?i:(?:i'm|i am) (\d{1,2}) years? old\b|imam (\d{1,2}) godin)`), slot("user", "age")},
+	{Identity, relatives, "", clause(`(?i:my ((?:older |younger |eldest |youngest )?(?:` + strings.ReplaceAll(relatives, " ", "|") + `))(?:'s name is| is called| is named)) (\p{Lu}[\p{L}'-]+)`), slotNamed},
+	{Identity, relatives + " daughters sons kids children child cats dogs brothers sisters siblings twins", "", clause(`(?i:i(?:'ve got| have) (?:an?|one|two|three|four|five|six|\d) (?:[\p{L}-]+ )?` +
+		`(?:daughters?|sons?|kids?|children|child|cats?|dogs?|brothers?|sisters?|siblings?|twins|wife|husband)\b)`), nil},
+	{Identity, "imam imamo", "", clause(`(?i:imam(?:o)? (?:jednog|jednu|jedno|dva|dve|tri|četiri|pet|\d) (?:\p{L}+ )?(?:sin|sina|sinova|ćerk\p{L}+|kćer\p{L}*|dece|deteta|dete|psa|pasa|mačk\p{L}+|brata|braće|sestr\p{L}+))(?:\P{L}|$)`), nil},
+	{Fact, relatives, "is has works lives goes studies plays loves likes speaks", clause(`(?i:my (?:older |younger )?(?:` + strings.ReplaceAll(relatives, " ", "|") + `)),? \p{Lu}\p{Ll}+,? (?i:is|has|works|lives|goes|studies|plays|loves|likes|speaks) .{3,}`), refuseTrouble},
+	{Identity, "birthday born speak", "", clause(`(?i:my birthday is|i was born (?:on|in)) .{2,}|(?i:i ` + adverb + `speak (?:fluent |native )?)\p{Lu}`), nil},
+	{Identity, "from come", "", clause(`(?i:i'm (?:originally )?from|i am (?:originally )?from|i (?:originally )?come from) ` + name), slot("user", "origin")},
+	{Identity, "email phone timezone zone pronouns address nationality nickname job profession employer company hometown tongue language username handle", "", clause(`(?i:my ((?:work |home |private )?(?:email(?: address)?|phone(?: number)?|time ?zone|pronouns|address|nationality|nickname|job|profession|employer|company|hometown|mother tongue|native language|(?:github |gitlab )?(?:username|handle))) (?:is|are)) (.{2,})`), slotMine},
+	{Identity, "study studying studied teach", "", clause(`(?i:i ` + adverb + `(?:study|teach)|i'm ` + adverb + `studying|i studied) [\p{L} ]{3,40} (?i:at|in) (?:the )?\p{Lu}`), nil},
+	{Identity, "handed blind deaf dyslexic diabetic retired married single divorced mother father parent", "", clause(`(?i:(?:i'm|i am) (?:an? )?(?:left-handed|right-handed|colou?r-?blind|deaf|dyslexic|diabetic|retired|married|single|divorced|(?:single |new )?(?:mother|father|parent))(?: of .+)?)(?:[.,!]|$)`), nil},
 
 	// Standing instructions and preferences.
-	{Preference, "always never now forward future ubudu", clause(`(?i:please )?(?i:i (?:want|need|would like|expect) you to (?:always|never) \w+|(?:always|never|from now on|going forward|in (?:the )?future|za ubuduće),? ` +
-		`(?:please )?(?:always |never )?(?:don't |do not )?` + actions + `)\b`), instruction},
-	{Preference, "answers replies responses", anywhere(`^(?i:(?:please )?(?:keep|make|write|format) (?:your |all |all your |the )?(?:answers|replies|responses)\b)`), instruction},
-	{Preference, "answer answers reply replies response responses message messages", anywhere(`^(?i:(?:please )?(?:don't|do not|never|stop|avoid|always) .{2,80}\b(?:in|with|from) (?:your|all|every|any) (?:answers?|replies|reply|responses?|messages?)\b)`), instruction},
-	{Preference, "now forward future", anywhere(`^(?i:(?:please )?` + actions + ` .{2,80}\b(?:from now on|going forward|in (?:the )?future)\.?$)`), instruction},
-	{Preference, "like love enjoy adore hate dislike stand", clause(`(?i:i ` + adverb + `(do not |don't |never |no longer )?` + adverb + `(like|love|enjoy|adore|hate|dislike|can't stand|cannot stand)) (.{2,})`), liking},
-	{Preference, "prefer favor favour volim", clause(`(?i:i ` + adverb + `(?:prefer|favou?r)|više volim) (?i:(?:it when |that )?)(.{3,})`), refuseVague},
-	{Preference, "favorite favourite", clause(`(?i:my favou?rite (\p{L}[\p{L} ]{2,30}) is) `), slotOf("favourite")},
-	{Preference, "m am", clause(`(?i:(?:i'm|i am) (?:an? )?(?:strict )?(?:vegetarian|vegan|allergic to .+))`), nil},
+	{Preference, "always never now forward future ubudu", "", clause(`(?i:please )?(?i:i (?:want|need|would like|expect) you to (?:always|never) \w+|(?:always|never|from now on|going forward|in (?:the )?future|za ubuduće|ubuduće),? ` +
+		`(?:please )?(?:always |never )?(?:don't |do not )?(?:` + actions + `|` + serbianActions + `))(?:\P{L}|$)`), instruction},
+	{Preference, "answers replies responses", "", anywhere(`^(?i:(?:please )?(?:keep|make|write|format) (?:your |all |all your |the )?(?:answers|replies|responses)\b)`), instruction},
+	{Preference, "answer answers reply replies response responses message messages", "", anywhere(`^(?i:(?:please )?(?:don't|do not|never|stop|avoid|always) .{2,80}\b(?:in|with|from) (?:your|all|every|any) (?:answers?|replies|reply|responses?|messages?)\b)`), instruction},
+	{Preference, "now forward future", "", anywhere(`^(?i:(?:please )?` + actions + ` .{2,80}\b(?:from now on|going forward|in (?:the )?future)\.?$)`), instruction},
+	{Preference, "when whenever time", "", clause(`(?i:(?:when|whenever|every time|each time) (?:i|you|we) [^,]{3,80}, (?:please |always |never |just )*(?:don't |do not )?` + actions + `\b)`), refuseOnce},
+	{Preference, "unless", "", anywhere(`^(?i:(?:[^,]{3,60}, )?(?:please )?` + actions + ` .{2,80} unless (?:i|asked|told|otherwise)\b)`), instruction},
+	{Preference, "address", "", anywhere(`^(?i:(?:please )?address me \p{L}+)`), instruction},
+	{Preference, "odgovaraj antworte ponds responde rispondi responda pi koristi", "", clause(`(?i:(?:odgovaraj|piši|koristi)(?: mi)? (?:uvek|samo|ubuduće|isključivo)|antworte(?: mir)?(?: bitte)? (?:immer|nur|stets)|réponds(?:-moi)? (?:toujours|uniquement)|responde(?:me)? siempre|rispondi sempre|responda sempre)(?:\P{L}|$)`), instruction},
+	{Preference, "hate love like dislike", "", clause(`(?i:i ` + adverb + `(?:hate|love|like|dislike) it when .{4,})`), nil},
+	{Preference, "always preference", "want need is", clause(`(?i:i always (?:want|need) .{4,}|my (?:strong |clear )?preference is .{3,})`), nil},
+	{Preference, "write keep format", "comments messages names emails docs documentation tests summaries reports", anywhere(`^(?i:(?:please )?(?:write|keep|format) (?:all |your |the |my )?(?:code comments|comments|commit messages|variable names|emails|docs|documentation|tests|summaries|reports) (?:in|short|brief)\b)`), instruction},
+	{Preference, "like love enjoy adore hate dislike stand", "", clause(`(?i:i ` + adverb + `(do not |don't |never |no longer )?` + adverb + `(like|love|enjoy|adore|hate|dislike|can't stand|cannot stand)) (.{2,})`), liking},
+	{Preference, "fan", "", clause(`(?i:(?:i'm|i am) (not |no )?(?:really )?(?:a |an )?(?:big |huge |great )?(fan) of) (.{2,})`), liking},
+	{Preference, "prefer favor favour volim rather preferiram", "", clause(`(?i:i(?:'d| would)? ` + adverb + `(?:prefer|favou?r)|preferiram|i(?:'d| would) rather (?:have|use|get|see|read|work)|više volim) (?i:(?:it (?:when|if) |that |if )?)(.{3,})`), refuseVague},
+	{Preference, "volim obo mrzim", "", clause(`(?i:(?:ja )?(?:stvarno |baš |jako )?(ne )?(volim|obožavam|mrzim)) (.{2,})`), liking},
+	{Preference, "bevorzuge mag liebe hasse pr aime adore prefiero gusta gustan encanta odio preferisco piace prefiro gosto", "", clause(`(?i:ich (?:bevorzuge|mag|liebe|hasse)|je (?:préfère|déteste|n'aime pas)|j'(?:aime|adore)|prefiero|(?:no )?me (?:gustan?|encantan?)|odio|preferisco|(?:non )?mi piace|prefiro|(?:não )?gosto de) (.{3,})`), refuseVague},
+	{Preference, "favorite favourite", "", clause(`(?i:my favou?rite (\p{L}[\p{L} ]{2,30}) is) `), slotOf("favourite")},
+	{Preference, "m am", "", clause(`(?i:(?:i'm|i am) (?:an? )?(?:strict )?(?:vegetarian|vegan|allergic to .+))`), nil},
 
 	// Decisions.
-	{Decision, "decided agreed chose chosen settled opted", anywhere(`(?i:\b(?:we|i)(?:'ve| have)?(?: finally| just| all| already| now| both)* (?:decided|agreed (?:on|to|that)|chose|chosen|settled on|opted (?:for|to))\b)`), nil},
-	{Decision, "ll will shall let", anywhere(`(?i:\b(?:we'll|we will|we shall) (?:use|go with|stick with|stick to|adopt|keep using|standardi[sz]e on)\b|\bi(?:'ll| will) go with\b|\blet's (?:go with|stick with|settle on)\b)`), nil},
-	{Decision, "going sticking proceeding moving", anywhere(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|^going with )`), nil},
-	{Decision, "switching migrating moving decision", anywhere(`(?i:\b(?:we're|we are) (?:switching|migrating|moving) (?:from \S+ )?to\b|^(?:final )?decision ?:)`), nil},
-	{Decision, "odlu dogovorili izabrali", anywhere(`(?i:\b(?:odlučili smo|odlučio sam|odlučila sam|dogovorili smo|izabrali smo)\b)`), nil},
-	{Decision, "hard strict firm tvrdo", anywhere(`(?i:\b(?:hard|strict|firm) (?:constraint|requirement|limit)\b|\btvrdo ograničenje\b)`), nil},
+	{Decision, "decided agreed chose chosen settled opted picked selected", "", anywhere(`(?i:\b(?:we|i|the team|our team|everyone|the board|management)(?:'ve| have| has)?(?: finally| just| all| already| now| both)* (?:decided|agreed (?:on|to|that)|chose|chosen|settled on|opted (?:for|to)|picked|selected)\b)`), nil},
+	{Decision, "ll will shall let won", "", anywhere(`(?i:\b(?:we'll|we will|we shall) (?:use|go with|stick with|stick to|adopt|keep using|standardi[sz]e on)\b|\bi(?:'ll| will) go with\b|\blet's (?:go with|stick with|settle on)\b|\bwe won't (?:use|support|ship|build|deploy|hire)\b)`), nil},
+	{Decision, "going sticking proceeding moving longer", "", anywhere(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|^going with |\b(?:we're|we are) not going to (?:use|support|ship|build|deploy|hire)\b|\b(?:we're|we are) no longer (?:using|supporting|shipping)\b)`), nil},
+	{Decision, "dropping ending discontinuing retiring adopting deprecating abandoning replacing ended approved", "", anywhere(`(?i:\b(?:we're|we are) (?:dropping|ending|discontinuing|retiring|adopting|deprecating|abandoning|replacing) \S|\bwe ended up (?:choosing|picking|going with|using)\b|\b(?:the board|management|the team|the client|the customer|our boss) (?:has )?approved )`), nil},
+	{Decision, "switching migrating moving decision settled choice final", "", anywhere(`(?i:\b(?:we're|we are) (?:switching|migrating|moving) (?:from \S+ )?to\b|^(?:final |our )?(?:decision|choice) ?:|^(?:ok,? |okay,? )?it(?:'s| is) (?:settled|decided|final) ?:|^(?:the|our) final (?:choice|decision) is\b)`), nil},
+	{Decision, "odlu dogovorili izabrali entschieden beschlossen cid decidido decidimos choisi deciso", "", anywhere(`(?i:(?:^|\P{L})(?:odlučili smo|smo odlučili|odlučio sam|odlučila sam|dogovorili smo|smo (?:se )?dogovorili|izabrali smo|haben uns .{2,60} entschieden|(?:wir haben|ich habe) (?:beschlossen|entschieden)|(?:nous avons|on a|j'ai) (?:décidé|choisi)|(?:hemos|he) decidido|decidimos|abbiamo (?:deciso|scelto)))`), nil},
+	{Decision, "hard strict firm tvrdo", "", anywhere(`(?i:\b(?:hard|strict|firm) (?:constraint|requirement|limit)\b|\btvrdo ograničenje\b)`), nil},
 
 	// Goals and to-dos.
-	{Goal, "goal aim objective target cilj", clause(`(?i:(?:our|my) (?:main |primary |ultimate |overall |next |current )?(?:goal|aim|objective|target) (?:is|for .{2,40} is)\b|(?:naš )?cilj nam je\b|naš cilj je\b)`), nil},
-	{Todo, "by before until", clause(`(?i:(?:i|we) (?:still )?(?:need to|have to|must) .{2,120}\b(?:by|before|until) ` + dates + `)`), nil},
-	{Todo, "todo do", anywhere(`^(?i:(?:todo|to-do) ?:)`), nil},
-	{Todo, "deadline due rok", anywhere(`(?i:\bdeadline (?:is|for .{2,60} is|:)|\b(?:is|are) due (?:on |by |in )?` + dates + `|\brok je\b)`), nil},
+	{Goal, "goal aim objective target", "", clause(`(?i:(?:our|my) (?:main |primary |ultimate |overall |next |current )?(?:goal|aim|objective|target) (?:(?:this|next) \p{L}+ )?(?:is|for .{2,40} is)\b|` +
+		`the (?:goal|aim|objective|target) of (?:the|our|this) (?:project|team|product|company|quarter|year|sprint|thesis|business|campaign) is\b|we aim (?:for|at) \d)`), nil},
+	{Goal, "cilj planiram planiramo ziel objectif objetivo", "", clause(`(?i:(?:naš )?cilj nam je|naš cilj je|moj cilj je|planiramo? da|(?:unser|mein) ziel ist|(?:notre|mon) objectif est|(?:nuestro|mi) objetivo es)(?:\P{L})`), nil},
+	{Goal, "want plan planning hope hoping intend aim aiming trying", "by before until in this next on", clause(`(?i:(?:i|we)(?:'m| am|'re| are)? (?:still |also |really |currently )?(?:want|plan|planning|hope|hoping|intend|aim|aiming|trying) to .{3,120}?\b(?:by|before|until|in|this|next|on)(?: the)? (?:` + dates + `|year|month|week|quarter|spring|summer|autumn|winter))`), nil},
+	{Todo, "need have must", "by before until on tomorrow tonight today this next", clause(`(?i:(?:i|we) (?:still |also |really )?(?:need to|have to|must) .{2,120}?\b(?:(?:by|before|until|on) ` + dates + `|tomorrow|tonight|today|this (?:week|month|afternoon|evening)|next (?:week|month)))`), nil},
+	{Todo, "todo do", "", anywhere(`^(?i:(?:todo|to-do) ?:)`), nil},
+	{Todo, "remind forget", "", anywhere(`^(?i:(?:please )?(?:remind me (?:to|about|that)|don't let me forget (?:to|that|about)) )`), nil},
+	{Todo, "deadline due rok", "", anywhere(`(?i:\bdeadline (?:is|for .{2,60} is|:)|\b(?:is|are) due (?:on |by |in )?` + dates + `|(?:^|\P{L})rok (?:za .{2,40} )?je\b)`), refuseProgram},
+	{Todo, "moram moramo treba muss ssen", "", clause(`(?i:(?:moramo?|treba) (?:da )?.{3,100} do (?:ponedeljka|utorka|srede|četvrtka|petka|subote|nedelje|sutra|kraja|\d)|(?:ich|wir) (?:muss|müssen) .{0,80}\bbis )`), nil},
+
+	// Events: what happens or happened at a time.
+	{Event, "flying travelling traveling going moving getting meeting visiting leaving starting speaking presenting hosting", "on in next this from tomorrow tonight", clause(`(?i:(?:i'm|i am|we're|we are|i'll be|we'll be) ` + adverb + `(?:flying|travell?ing|going|moving|getting married|meeting|visiting|leaving|starting|speaking|presenting|hosting)\b.{0,100}?\b(?:(?:on|in|next|this|from)(?: the)? ` + dates + `|tomorrow|tonight|next (?:week|month|year)))`), nil},
+	{Event, happened, "yesterday today last this on in ago", clause(`(?i:(?:i|we) (?:just |finally |both |all )*(?:` + strings.ReplaceAll(happened, " ", "|") + `)\b.{3,160}?\b(?:yesterday|today|last (?:night|week|month|year|\p{L}+day|spring|summer|autumn|winter)|this (?:morning|afternoon|week|month)|(?:on|in) ` + dates + `|ago))`), refuseTrouble},
+	{Event, relatives + " parents kids", "on in next this", clause(`(?i:my (?:older |younger )?(?:` + strings.ReplaceAll(relatives, " ", "|") + `|parents|kids) .{3,80}?\b(?:on|in|next|this)(?: the)? ` + dates + `)`), refuseTrouble},
+	{Event, happened + " opened flying travelling traveling moving getting meeting visiting leaving starting speaking presenting hosting", "yesterday tomorrow tonight last next this on in", clause(`(?i:(?:yesterday|tomorrow|tonight|this morning|(?:last|next) (?:night|week|month|year|weekend|\p{L}+day|spring|summer|autumn|winter)|(?:on|in) ` + dates + `[^,]{0,10}),? (?:i|we)(?:'m|'re|'ll| am| are| will)? (?:just |finally |both |all |be )*(?:` + strings.ReplaceAll(happened, " ", "|") + `|opened|flying|travell?ing|moving|getting|meeting|visiting|leaving|starting|speaking|presenting|hosting)\b.{2,})`), refuseTrouble},
+	{Event, "ju jutros sutra pro sledec danas", "", clause(`(?i:(?:juče|jutros|sutra|prošle (?:nedelje|godine)|prošlog meseca|sledeće nedelje|danas) (?:smo|sam|ćemo|ću|idem|idemo|letim|letimo|putujem|putujemo) .{4,})`), nil},
 
 	// Facts.
-	{Fact, "our", clause(`(?i:our (deadline|budget|launch date|release date|company|product name|domain|main database|cloud provider|default \w+) is) `), slotOf("value")},
-	{Fact, "our", clause(`(?i:our [\p{L}\d][\p{L}\d _-]{1,40}? (?:runs? on|uses?|lives? (?:in|on)|is (?:hosted|written|deployed) (?:in|on|with)|has|are|is) (.{3,}))`), refuseState},
-	{Fact, "preparing drafting building developing launching working", anywhere(`^(?i:(?:so |and |currently |right now |today )?,?(?:we're|we are) (?:preparing|drafting|building|developing|launching|working on) (.{6,}))`), refuseVague},
+	{Fact, "not meant correction ispravka", "", anywhere(`^(?i:(?:no|nope|actually|sorry|wait|well)[,.:]? (?:it's|it is|that's|they're|the [\p{L} ]{2,30} (?:is|are)) [^,]{2,80}, (?:and )?not [^,]{1,60}|(?:correction|ispravka) ?: .{3,}|(?:sorry, |no, )?i meant [^,]{2,80}, not .{1,60})`), nil},
+	{Fact, "our", "", clause(`(?i:our (deadline|budget|launch date|release date|company|product name|domain|main database|cloud provider|default \w+) is) `), slotOf("value")},
+	{Fact, "our", "", clause(`(?i:our [\p{L}\d][\p{L}\d _-]{1,40}? (?:(?:mostly|mainly) )?(?:runs? on|uses?|lives? (?:in|on)|is (?:hosted|written|deployed) (?:in|on|with)|takes?|costs?|starts?|ships?|supports?|serves?|handles?|has|have|are|is) (.{3,}))`), refuseState},
+	{Fact, "architecture stack infrastructure path pricing finding findings deployment scope timeline", "", anywhere(`^(?i:(?:[\p{L}-]+ ){0,3}(?:architecture|stack|infrastructure|data model|migration path|pricing|findings?|deployment|scope|timeline)(?: (?:for|of|in) [\p{L}\d' -]{2,40})? ?: .{12,})`), nil},
+	{Fact, "preparing drafting building developing launching working", "", anywhere(`^(?i:(?:so |and |currently |right now |today )?,?(?:we're|we are) (?:preparing|drafting|building|developing|launching|working on) (.{6,}))`), refuseVague},
+	{Fact, "use", "we", clause(`[Ww]e (?:currently |now |all |mostly )?use (?:\p{Lu}.{2,}|.{2,40} for .{3,})`), nil},
+	{Fact, "sell offer produce manufacture operate export deploy host store run", "", clause(`(?i:we (?:sell|offer|produce|manufacture|operate|export|deploy (?:to|on|via|with|every)|host (?:on|in|at|our|everything)|store (?:our|all)|run (?:our|on|everything|all)) .{3,})`), nil},
+	{Fact, "lives sits stored kept located documented", "", clause(`(?i:the (?:[\p{L}\d'-]+ ){1,5}?(?:for (?:[\p{L}\d'-]+ ){1,3}?)?(?:lives|sits|is stored|is kept|is located|is documented|are stored|are kept) (?:in|on|at|under) (.{3,}))`), refuseState},
+	{Fact, "engineers developers employees people customers clients users servers nodes offices teams designers products plans stores branches members", "", clause(`(?i:we have (?:about |around |over |nearly )?(?:\d[\d,.]*k?|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|fifty|a dozen) (?:[\p{L}-]+ )?(?:engineers|developers|employees|people|customers|clients|users|servers|nodes|offices|teams|designers|products|plans|stores|branches|members)\b)`), nil},
+	{Fact, "called named", "", clause(`(?i:the (?:[\p{L}\d'-]+ ){1,4}?(?:is|are) (?:called|named)) ["“']?(?:\p{Lu}|[\p{L}]+[\d-])`), nil},
+	{Fact, "name codename budget limit quota price address url port version owner contact lead", "", clause(`(?i:the) (?:[\p{L}\d'-]+ ){0,4}(?i:code ?name|name|budget|limit|quota|price|address|url|port|version|owner|contact|lead)(?: for [\p{L}\d -]{2,40}?)? is (?:\p{Lu}|[\d€$£]|at |https?:)`), nil},
+	{Fact, "server servers cluster database app site office team company project product meeting standup backup store warehouse", "", clause(`(?i:the (?:[\p{L}\d-]+ ){0,2}(?:servers?|cluster|database|app|site|office|team|company|project|product|meeting|standup|backup|store|warehouse) (?:has|have|runs? (?:on|at|in)|lives? (?:in|on)|is (?:hosted|written|deployed|located|based) (?:in|on|with|at)|starts at|takes place) (.{3,}))`), refuseState},
+	{Fact, "na", "je su ima", clause(`(?i:(?:naš|naša|naše|naši) [\p{L}\d-]+(?: [\p{L}\d-]+){0,3}? (?:je|su|ima) .{2,})`), nil},
+	{Fact, "koristimo radimo bud pripremamo razvijamo gradimo", "", clause(`(?i:koristimo \S.{2,}|radimo na .{4,}|(?:pripremamo|razvijamo|gradimo) .{4,}|budžet(?: za .{2,40}?)? je .{2,})`), nil},
 }
+
+// relatives are those of whom people tell the name.
+const relatives = "wife husband partner son daughter brother sister mother father mom dad dog cat girlfriend boyfriend boss manager"
+
+// happened are verbs by which people tell what they did.
+const happened = "had met launched shipped signed visited bought sold finished released hired ran attended lost won adopted started presented published celebrated graduated moved"
 
 // professions are what people say that they are.
 const professions = `engineer developer programmer designer doctor nurse teacher student lawyer manager scientist analyst founder ` +
-	`researcher writer consultant architect accountant`
+	`researcher writer consultant architect accountant illustrator journalist photographer translator musician chef pilot electrician ` +
+	`mechanic plumber farmer artist editor economist biologist chemist physicist mathematician psychologist therapist dentist pharmacist ` +
+	`veterinarian librarian salesman barista driver tester administrator freelancer professor lecturer policeman firefighter tailor baker`
 
 // actions are verbs by which a standing instruction begins.
 const actions = `(?:answer|reply|respond|write|use|say|speak|talk|call|address|include|add|put|show|give|keep|start|end|begin|format|` +
-	`cite|explain|ask|assume|avoid|send|run|check|prefer|mention|suggest|propose|translate|test|provide|output|return|quote|round|sign|be|stop)`
+	`cite|explain|ask|assume|avoid|send|run|check|prefer|mention|suggest|propose|translate|test|provide|output|return|quote|round|sign|be|stop|` +
+	`tell|list|point|remind|summari[sz]e|highlight|spell|convert|skip)`
+
+const serbianActions = `(?:odgovaraj|odgovori|piši|koristi|navedi|budi|daj)`
 
 // dates begin a point in time.
-const dates = `(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march|april|may|june|july|august|september|` +
+const dates = `(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|` +
 	`october|november|december|tomorrow|tonight|today|noon|midnight|(?:next|this) (?:week|month|year|quarter|spring|summer|autumn|fall|winter|\w+day)|the end|end of|q[1-4]\b|eod|eow|` +
-	`\d{1,2}(?::\d\d| ?[ap]m|st|nd|rd|th|\.\d| \p{L}+)|20\d\d\b|the \d)`
+	`spring|summer|autumn|winter|easter|christmas|\d{1,2}(?::\d\d| ?[ap]m|st|nd|rd|th|\.\d| \p{L}+)|20\d\d\b|the \d)`
 
 func compile(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern) }
 
@@ -99,6 +164,31 @@ func slot(subject, attribute string) func(*draft, []string) {
 		if first, _, _ := strings.Cut(d.value, " "); notValues[first] {
 			d.typ = ""
 		}
+	}
+}
+
+// noLonger says that (subject, attribute) hasn't the value of the last group
+// any more.
+func noLonger(subject, attribute string) func(*draft, []string) {
+	return func(d *draft, groups []string) {
+		slot(subject, attribute)(d, groups)
+		d.value = gone + d.value
+	}
+}
+
+// gone begins a value that a slot has no more.
+const gone = "not "
+
+// slotNamed fills (relative, name).
+func slotNamed(d *draft, groups []string) {
+	d.subject, d.attribute, d.value = fold(groups[1]), "name", fold(groups[2])
+}
+
+// slotMine fills (user, what is the user's).
+func slotMine(d *draft, groups []string) {
+	d.subject, d.attribute, d.value = "user", fold(groups[1]), strings.TrimRight(fold(groups[2]), " .!")
+	if notValues[strings.ToLower(strings.Fields(groups[2])[0])] {
+		d.typ = ""
 	}
 }
 
@@ -132,7 +222,7 @@ func liking(d *draft, groups []string) {
 		return
 	}
 	switch verb := strings.ToLower(groups[2]); verb {
-	case "like", "love", "enjoy", "adore":
+	case "like", "love", "enjoy", "adore", "fan", "volim", "obožavam":
 		if groups[1] != "" {
 			d.value = "dislikes"
 		}
@@ -178,7 +268,7 @@ var vague = compile(`(?i)^(?:(?:it|this|that|these|those|your|you|them|him|her|h
 	`the (?:way|idea|first|second|third|last|previous|other|latter|former)\b|to (?:see|know|ask|hear|thank|understand)\b)`)
 
 func refuseVague(d *draft, groups []string) {
-	if vague.MatchString(groups[1]) {
+	if vague.MatchString(groups[len(groups)-1]) {
 		d.typ = ""
 	}
 }
@@ -187,8 +277,42 @@ func refuseVague(d *draft, groups []string) {
 var state = compile(`(?i)^(?:not|no|still|already|now|currently|very|too|so|ok|okay|fine|great|good|bad|broken|down|slow|stuck|late|wrong|` +
 	`missing|ready|done|gone|\p{L}+ing|a (?:mess|bit|problem|disaster)|what|how|why)\b`)
 
+// exercise is what somebody else has set, or a piece of a program.
+var exercise = compile(`(?i)\bour (?:\w+ )?(?:assignment|homework|exercise|task|problem|question|teacher|professor|code|function|tests?|query|loop|array|list|input|output|error)\b`)
+
 func refuseState(d *draft, groups []string) {
-	if state.MatchString(groups[1]) {
+	if state.MatchString(groups[len(groups)-1]) || exercise.MatchString(groups[0]) {
+		d.typ = ""
+	}
+}
+
+// once begins a condition that holds only now.
+var once = compile(`(?i)^(?:when|whenever) (?:you're|you are|you have|you've|i'm|we're) (?:done|finished|ready|time|back|read)\b|^when (?:i|you|we) (?:run|ran|tried|try|click|open|compile|execute|call) `)
+
+// refuseOnce makes a standing instruction of what is to be done whenever
+// something happens.
+func refuseOnce(d *draft, groups []string) {
+	if once.MatchString(groups[0]) {
+		d.typ = ""
+		return
+	}
+	instruction(d, groups)
+}
+
+// trouble is what people ask about rather than tell.
+var trouble = compile(`(?i)\b(?:errors?|bugs?|exceptions?|crash\w*|problems?|issues?|trouble|fail\w*|questions?)\b`)
+
+func refuseTrouble(d *draft, groups []string) {
+	if trouble.MatchString(groups[0]) {
+		d.typ = ""
+	}
+}
+
+// exceeded is a deadline in a program.
+var exceeded = compile(`(?i)deadline exceeded|context deadline`)
+
+func refuseProgram(d *draft, _ []string) {
+	if exceeded.MatchString(d.content) {
 		d.typ = ""
 	}
 }

@@ -1,45 +1,91 @@
 package memory
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // maxTrigger is more than the length of any trigger word, in bytes.
 const maxTrigger = 16
 
-// triggers tells for each word in lower case which rules have it among their
-// words, as bits; bit len(rules) stands for the wishes to remember.
-var triggers = func() map[string]uint64 {
-	table := map[string]uint64{}
-	note := func(words string, bit int) {
-		for word := range strings.FieldsSeq(words) {
-			table[word] |= 1 << bit
+// ruleSet is a set of rules, as bits by their place among rules; the bit after
+// the last stands for the wishes to remember.
+type ruleSet [2]uint64
+
+func (s *ruleSet) add(i int)      { s[i>>6] |= 1 << (i & 63) }
+func (s *ruleSet) has(i int) bool { return s[i>>6]>>(i&63)&1 == 1 }
+func (s *ruleSet) join(o ruleSet) { s[0], s[1] = s[0]|o[0], s[1]|o[1] }
+func (s *ruleSet) empty() bool    { return s[0]|s[1] == 0 }
+func (s *ruleSet) wishes() bool   { return s.has(len(rules)) }
+
+// each yields the rules in order, without the wishes.
+func (s *ruleSet) each(yield func(int) bool) {
+	for w, set := range s {
+		for ; set != 0; set &= set - 1 {
+			if i := w<<6 + bits.TrailingZeros64(set); i < len(rules) && !yield(i) {
+				return
+			}
 		}
 	}
-	for i, r := range rules {
-		note(r.words, i)
+}
+
+// trigger tells which rules have a word among their words, and which among
+// those that a match holds, too.
+type trigger struct{ words, also ruleSet }
+
+// triggers are by words in lower case. single are the rules without words of
+// the second kind.
+var triggers, single = newTriggers()
+
+func newTriggers() (table map[string]trigger, single ruleSet) {
+	table = map[string]trigger{}
+	note := func(words string, bit int, set func(*trigger) *ruleSet) {
+		for word := range strings.FieldsSeq(words) {
+			t := table[word]
+			set(&t).add(bit)
+			table[word] = t
+		}
 	}
-	note(wishWords, len(rules))
+	first := func(t *trigger) *ruleSet { return &t.words }
+	for i, r := range rules {
+		note(r.words, i, first)
+		note(r.also, i, func(t *trigger) *ruleSet { return &t.also })
+		if r.also == "" {
+			single.add(i)
+		}
+	}
+	note(wishWords, len(rules), first)
+	single.add(len(rules))
 
-	return table
-}()
+	return table, single
+}
 
-// triggered returns the rules of which text holds a word. Words are runs of
-// ASCII letters here.
-func triggered(text string) (set uint64) {
+// triggered returns the rules of which text holds the words it needs. Words are
+// runs of ASCII letters here.
+func triggered(text string) (set ruleSet) {
+	also := single
 	var word [maxTrigger]byte
 	n := 0
-	for i := range len(text) {
-		if c := text[i]; isLetter(c) {
-			if n < maxTrigger {
-				word[n] = c | 0x20
-			}
-			n++
-			continue
-		}
+	look := func() {
 		if n > 0 {
-			set |= triggers[string(word[:min(n, maxTrigger)])]
+			t := triggers[string(word[:min(n, maxTrigger)])]
+			set.join(t.words)
+			also.join(t.also)
 			n = 0
 		}
 	}
+	for i := range len(text) {
+		c := text[i]
+		if !isLetter(c) {
+			look()
+			continue
+		}
+		if n < maxTrigger {
+			word[n] = c | 0x20
+		}
+		n++
+	}
+	look()
 
-	return set | triggers[string(word[:min(n, maxTrigger)])]
+	return ruleSet{set[0] & also[0], set[1] & also[1]}
 }

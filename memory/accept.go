@@ -1,0 +1,3 @@
+package memory
+
+func extractAfter(before, text string) []draft { return extract(text) }
