@@ -16,6 +16,9 @@ type draft struct {
 	session, name             string // where it was said, and by whom
 	at                        time.Time
 
+	// corrects, where set, is what the content says in place of.
+	corrects string
+
 	// whole, where set, is the text that the content was taken from, when all
 	// of it bears on whether the content can be trusted.
 	whole string

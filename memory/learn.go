@@ -38,6 +38,10 @@ type Exchange struct {
 
 	UserText      string // what memories are learned from
 	AssistantText string // kept as a turn, never learned from
+
+	// BeforeText is what the assistant had said before: a short UserText may
+	// accept what it proposed. Nothing else is learned from it.
+	BeforeText string
 }
 
 // job is an entry of the queue: an exchange, or a mark whose channel is closed
@@ -59,6 +63,9 @@ func (s *Store) Learn(e Exchange) bool {
 		e.At = s.cfg.Clock()
 	}
 	e.UserText, e.AssistantText = clip(e.UserText, maxTurn), clip(e.AssistantText, maxTurn)
+	if len(e.UserText) > maxAcceptance {
+		e.BeforeText = ""
+	}
 
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"strings"
+	"time"
 )
 
 const (
@@ -30,11 +31,15 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 	if e.Scope.check() != nil || strings.TrimSpace(text) == "" {
 		return lesson{}, false
 	}
-	l := lesson{exchange: e, drafts: extract(text)}
+	l := lesson{exchange: e, drafts: extractAfter(e.BeforeText, text)}
 	for i := range l.drafts {
-		l.drafts[i].at, l.drafts[i].source, l.drafts[i].session = e.At, SourceUser, toText(e.Session)
-		if l.drafts[i].subject == subjectAnswers {
-			l.drafts[i].whole = text // An order to the model: the rest of the message says what it serves.
+		d := &l.drafts[i]
+		d.at, d.source, d.session = e.At, SourceUser, toText(e.Session)
+		if d.typ.timely() {
+			d.content = dated(d.content, s.local(e), tenseOf(d.typ, d.content))
+		}
+		if d.subject == subjectAnswers {
+			d.whole = d.content + "\n" + text // An order to the model: the rest of the message says what it serves.
 		}
 	}
 	if s.cfg.Capture == CaptureTurns {
@@ -46,6 +51,15 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 	l.hash = e.Scope.hash("exchange", text)
 
 	return l, true
+}
+
+// local returns when an exchange was, in the zone of its agent.
+func (s *Store) local(e Exchange) time.Time {
+	if zone := s.cfg.Zone(e.Scope.agent); zone != nil {
+		return e.At.In(zone)
+	}
+
+	return e.At.UTC()
 }
 
 // write stores the lesson's turns and memories. One that was forgotten leaves
@@ -65,6 +79,11 @@ func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
 		out, n, err := put(ctx, tx, l.exchange.Scope, d)
 		if err != nil {
 			return nil, err
+		}
+		if n != 0 && d.corrects != "" {
+			if err = correct(ctx, tx, l.exchange.Scope, d, n, &out); err != nil {
+				return nil, err
+			}
 		}
 		done = append(done, learned{d.typ, out.Outcome})
 		if before != 0 && n > before && follows(d.content) {

@@ -21,6 +21,7 @@
 package memory
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -103,9 +104,31 @@ func (s Scope) historyKey() string { return "h" + s.key() }
 // character, a negation or a sign, does.
 func (s Scope) hash(kind, text string) []byte {
 	text = strings.TrimRight(oneLine(fold(text)), ".!… ")
+	if kind == hashMemory {
+		text = withoutFillers(text)
+	}
 	sum := sha256.Sum256([]byte(s.key() + "\x00" + kind + "\x00" + text))
 
 	return sum[:]
+}
+
+// hashMemory is the kind of hash by which statements are known again.
+const hashMemory = "memory"
+
+// fillers are words that make no difference to a statement.
+var fillers = wordSet("the that so also please just really actually currently well ok okay btw basically simply", strings.ToLower)
+
+// withoutFillers drops them from folded text, and the punctuation between
+// words: "OK, so we use the Go" and "we use Go" are one.
+func withoutFillers(folded string) string {
+	out := make([]string, 0, 16)
+	for word := range strings.FieldsSeq(folded) {
+		if bare := strings.Trim(word, ",;:.!?"); !fillers[bare] {
+			out = append(out, cmp.Or(bare, word))
+		}
+	}
+
+	return strings.Join(out, " ")
 }
 
 // Type says what sort of thing a memory is.
@@ -153,6 +176,17 @@ func (t Type) importance() float64 {
 
 // personal reports whether memories of the type need a user.
 func (t Type) personal() bool { return t == Identity || t == Preference }
+
+// timely reports whether memories of the type are about a time, so that words
+// like "tomorrow" in them want a date.
+func (t Type) timely() bool {
+	switch t {
+	case Event, Todo, Goal, Decision, Fact:
+		return true
+	default:
+		return false
+	}
+}
 
 // Values of [Item.Status].
 const (

@@ -61,7 +61,7 @@ func rowOf(scope Scope, d draft) newRow {
 	d.content = prepare(d.content)
 	at := d.at.UnixMilli()
 
-	return newRow{scope: scope, draft: d, hash: scope.hash("memory", d.content), status: StatusActive, from: at, stated: at, hits: 1}
+	return newRow{scope: scope, draft: d, hash: scope.hash(hashMemory, d.content), status: StatusActive, from: at, stated: at, hits: 1}
 }
 
 // admit scans the row and says why it can't be stored, or "".

@@ -113,7 +113,7 @@ var rules = []rule{
 	{Event, "ju jutros sutra pro sledec danas", "", clause(`(?i:(?:juče|jutros|sutra|prošle (?:nedelje|godine)|prošlog meseca|sledeće nedelje|danas) (?:smo|sam|ćemo|ću|idem|idemo|letim|letimo|putujem|putujemo) .{4,})`), nil},
 
 	// Facts.
-	{Fact, "not meant correction ispravka", "", anywhere(`^(?i:(?:no|nope|actually|sorry|wait|well)[,.:]? (?:it's|it is|that's|they're|the [\p{L} ]{2,30} (?:is|are)) [^,]{2,80}, (?:and )?not [^,]{1,60}|(?:correction|ispravka) ?: .{3,}|(?:sorry, |no, )?i meant [^,]{2,80}, not .{1,60})`), nil},
+	{Fact, "not meant correction ispravka", "", anywhere(`^(?i:(?:no|nope|actually|sorry|wait|well)[,.:]? (?:it's|it is|that's|they're|the [\p{L} ]{2,30} (?:is|are)) [^,]{2,80}, (?:and )?not [^,]{1,60}|(?:correction|ispravka) ?: .{3,}|(?:sorry, |no, )?i meant [^,]{2,80}, not .{1,60})`), corrects},
 	{Fact, "our", "", clause(`(?i:our (deadline|budget|launch date|release date|company|product name|domain|main database|cloud provider|default \w+) is) `), slotOf("value")},
 	{Fact, "our", "", clause(`(?i:our [\p{L}\d][\p{L}\d _-]{1,40}? (?:(?:mostly|mainly) )?(?:runs? on|uses?|lives? (?:in|on)|is (?:hosted|written|deployed) (?:in|on|with)|takes?|costs?|starts?|ships?|supports?|serves?|handles?|has|have|are|is) (.{3,}))`), refuseState},
 	{Fact, "architecture stack infrastructure path pricing finding findings deployment scope timeline", "", anywhere(`^(?i:(?:[\p{L}-]+ ){0,3}(?:architecture|stack|infrastructure|data model|migration path|pricing|findings?|deployment|scope|timeline)(?: (?:for|of|in) [\p{L}\d' -]{2,40})? ?: .{12,})`), nil},
@@ -283,6 +283,16 @@ var exercise = compile(`(?i)\bour (?:\w+ )?(?:assignment|homework|exercise|task|
 func refuseState(d *draft, groups []string) {
 	if state.MatchString(groups[len(groups)-1]) || exercise.MatchString(groups[0]) {
 		d.typ = ""
+	}
+}
+
+// instead is what a correction is in place of.
+var instead = compile(`(?i),? (?:and )?not ([^,.!]{1,60})`)
+
+// corrects notes what a correction takes the place of.
+func corrects(d *draft, _ []string) {
+	if m := instead.FindStringSubmatch(d.content); m != nil {
+		d.corrects = m[1]
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 )
 
 // A slot is a subject with an attribute that has one value at a time: the
@@ -42,6 +43,9 @@ func putSlot(ctx context.Context, tx *txn, r newRow) (Outcome, int64, error) {
 		return r.store(ctx, tx, Stored, "new")
 	case err != nil:
 		return Outcome{}, 0, err
+	case strings.HasPrefix(r.draft.value, gone) && oldValue != r.draft.value[len(gone):]:
+		r.draft.value = "" // What is gone has been replaced already.
+		return r.store(ctx, tx, Stored, "new")
 	case oldValue == r.draft.value:
 		return r.merge(ctx, tx, old, oldID, "same "+r.draft.attribute)
 	case at < stated:

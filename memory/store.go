@@ -54,6 +54,10 @@ type Config struct {
 	// than half of it is searched in the file, which is slower.
 	IndexBytes int64
 
+	// Zone, if set, names the zone of an agent's days, by which "yesterday" gets
+	// its date; nil, or a nil zone: UTC.
+	Zone func(agent string) *time.Location
+
 	// OnLearned, if set, is told what became of each statement that was
 	// learned or added: an outcome of [Outcome], or "failed" with an empty
 	// type for an exchange that could not be written. It may be called from
@@ -211,6 +215,9 @@ func withDefaults(cfg Config) Config {
 	}
 	if cfg.IndexBytes <= 0 {
 		cfg.IndexBytes = defaultIndexBytes
+	}
+	if cfg.Zone == nil {
+		cfg.Zone = func(string) *time.Location { return nil }
 	}
 	if cfg.OnLearned == nil {
 		cfg.OnLearned = func(Type, string) {}

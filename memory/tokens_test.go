@@ -51,12 +51,12 @@ func TestHashTellsApart(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := string(scope.hash("memory", test.a)) == string(scope.hash("memory", test.b)); got != test.want {
+			if got := string(scope.hash(hashMemory, test.a)) == string(scope.hash("memory", test.b)); got != test.want {
 				t.Errorf("%q and %q same: %v, want %v", test.a, test.b, got, test.want)
 			}
 		})
 	}
-	if string(scope.hash("memory", "x")) == string(other.hash("memory", "x")) {
+	if string(scope.hash(hashMemory, "x")) == string(other.hash("memory", "x")) {
 		t.Error("two scopes share a hash")
 	}
 }

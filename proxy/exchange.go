@@ -43,6 +43,7 @@ type exchange struct {
 	askedUsage bool // the usage chunk of a stream was our wish, not the client's
 	scored     bool // score and shape hold
 	words      string
+	before     string   // what the assistant said before them, when they may accept it
 	opens      bool     // by all we can tell, a conversation's first turn
 	humans     []int    // indices of the human messages, oldest first
 	human      int      // index of the newest human message, -1 none
@@ -231,7 +232,7 @@ func (x *exchange) learn() {
 	}
 	queued := x.s.cfg.Memory.Learn(memory.Exchange{
 		Scope: scope, Session: x.session, Channel: x.who.channel, RequestID: x.id, At: x.start,
-		UserText: x.words, AssistantText: x.answer.Text(),
+		UserText: x.words, AssistantText: x.answer.Text(), BeforeText: x.before,
 	})
 	if !queued {
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("learn", "queue_full").Inc()

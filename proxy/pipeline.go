@@ -225,6 +225,9 @@ func (x *exchange) stepScore(context.Context) error {
 	if n := len(x.humans); n > 0 {
 		x.human = x.humans[n-1]
 		x.words = scoring.HumanText(assemble.Strip(excerpt(x.view.Text(x.human))))
+		if len(x.words) <= maxReply && x.human > 0 && x.view.Messages[x.human-1].Role == chat.RoleAssistant {
+			x.before = x.view.Text(x.human - 1)
+		}
 	}
 	var guessed bool
 	x.session, guessed = x.who.sessionKey(x.view, x.humans, x.account)
@@ -235,6 +238,10 @@ func (x *exchange) stepScore(context.Context) error {
 	x.decision.Tier, x.scored = x.score.Tier, true
 	return nil
 }
+
+// maxReply is the length, in bytes, up to which words may be no more than a yes
+// to what was said before.
+const maxReply = 120
 
 // maxWords bounds the words of a turn that are looked at: whoever pastes a book
 // says what to do with it before or after.

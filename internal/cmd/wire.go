@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+	_ "time/tzdata" // names of zones, where the system has none: in the image
 
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/config"
@@ -155,4 +157,23 @@ func modelLabels(c *routing.Catalogue) []string {
 		names = append(names, m.Name)
 	}
 	return names
+}
+
+// zones returns where each agent's day begins. The configuration has been
+// checked; a zone that is gone since is as good as UTC.
+func zones(cfg config.Config) func(agent string) *time.Location {
+	load := func(name string) *time.Location {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			return time.UTC
+		}
+		return zone
+	}
+	common, own := load(cfg.Memory.Timezone), map[string]*time.Location{}
+	for id, agent := range cfg.Agents {
+		if agent.Timezone != "" {
+			own[id] = load(agent.Timezone)
+		}
+	}
+	return func(agent string) *time.Location { return cmp.Or(own[agent], common) }
 }

@@ -149,6 +149,8 @@ type Session struct {
 type Agent struct {
 	// Profile names a routing profile. Empty: routing.profile.
 	Profile string `yaml:"profile"`
+	// Timezone is where the agent's day begins, such as Europe/Belgrade. Empty: memory.timezone.
+	Timezone string `yaml:"timezone"`
 	// IdentityDir is a folder with SOUL.md, IDENTITY.md and ROLE.md. Empty: the agent has no identity files.
 	IdentityDir string `yaml:"identity_dir"`
 	// Speech adds SPEECH.md to them.
@@ -169,6 +171,8 @@ type Memory struct {
 	Capture string `yaml:"capture"`
 	// TurnTTL is how long turns are kept. Facts stay until they are forgotten.
 	TurnTTL time.Duration `yaml:"turn_ttl"`
+	// Timezone is where the day of dates begins, such as Europe/Belgrade.
+	Timezone string `yaml:"timezone"`
 	// Queue is how many answered exchanges may wait to be learned.
 	Queue int `yaml:"queue"`
 	// IndexBytes bounds the search indexes held in RAM; what does not fit is searched in the file.

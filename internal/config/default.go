@@ -21,7 +21,7 @@ func Default() Config {
 		},
 		Routing:  defaultRouting(),
 		Agents:   map[string]Agent{},
-		Memory:   Memory{Enabled: true, Capture: "turns", TurnTTL: 90 * 24 * time.Hour, Queue: 1024, IndexBytes: 64 << 20},
+		Memory:   Memory{Enabled: true, Capture: "turns", TurnTTL: 90 * 24 * time.Hour, Timezone: "UTC", Queue: 1024, IndexBytes: 64 << 20},
 		Assemble: Assemble{Enabled: true, Placement: "epoch", MaxSystemChars: 32000, ConfidenceThreshold: 0.3},
 		Ledger:   Ledger{Retention: 90 * 24 * time.Hour},
 		Auth:     Auth{Mode: "none", Keys: []Key{}, AllowedHosts: []string{}},

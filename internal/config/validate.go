@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Validate returns every broken rule of c, joined, each naming the dotted key and what would be right; nil when c is
@@ -145,15 +146,26 @@ func (c *Config) checkAgents(k *checker) {
 		if a.Profile != "" {
 			c.checkProfile(k, key+".profile", a.Profile)
 		}
+		if a.Timezone != "" {
+			k.zone(key+".timezone", a.Timezone)
+		}
 		if (a.Persona.Name == "") != (a.Persona.Text == "") {
 			k.add(key+".persona", "needs both name and text")
 		}
 	}
 }
 
+// zone wants a name of the time zone database.
+func (k *checker) zone(key, name string) {
+	if _, err := time.LoadLocation(name); err != nil || name == "Local" || name == "" {
+		k.add(key, "is no time zone %q; a name looks like Europe/Belgrade", clip(name))
+	}
+}
+
 func (c *Config) checkMemory(k *checker) {
 	k.oneOf("memory.capture", c.Memory.Capture, "turns", "facts", "off")
 	k.positive("memory.turn_ttl", c.Memory.TurnTTL)
+	k.zone("memory.timezone", c.Memory.Timezone)
 	if c.Ledger.Retention < 0 {
 		k.add("ledger.retention", "must not be negative, is %s; 0 is for good", formatDuration(c.Ledger.Retention))
 	}
