@@ -4,7 +4,8 @@
 // It holds the built-in price list ([BuiltIn]), reads the usage that upstreams
 // report ([ParseUsage]), prices it ([Price.Cost]), splits the difference to
 // the baseline by cause ([Settle]), and writes one row a request to SQLite off
-// the request's path ([Ledger]).
+// the request's path ([Ledger]), together with sums by hour and day that stay
+// when rows are too old to be kept. What is there is read by a [Reader].
 //
 // The rules of this package:
 //
@@ -17,7 +18,6 @@
 //     to rounding however many rows are added up.
 //
 // It doesn't choose models, read responses (the caller hands it the usage
-// object), count tokens, or know of HTTP. Prices above a long-context
-// threshold, one-hour cache writes and audio tokens are not told apart: they
-// are priced as the model's ordinary tokens.
+// object), count tokens, or know of HTTP. Audio and image tokens are not told
+// apart: they are priced as the model's ordinary tokens.
 package ledger

@@ -10,6 +10,7 @@ func ptr[T any](v T) *T { return &v }
 func TestCost(t *testing.T) {
 	gpt := &Price{Input: 2.5, Output: 10, CacheRead: ptr(1.25)}
 	claude := &Price{Input: 3, Output: 15, CacheRead: ptr(0.3), CacheWrite: ptr(3.75)}
+	long := &Price{Input: 3, Output: 15, LongAbove: 200_000, Long: &Price{Input: 6, Output: 22.5, CacheRead: ptr(0.6)}}
 	tests := []struct {
 		name   string
 		price  *Price
@@ -20,6 +21,15 @@ func TestCost(t *testing.T) {
 		{"fresh and cached at their own rates", gpt, Usage{Input: 2006, Cached: 1920}, (86*2.5 + 1920*1.25) / 1e6, true},
 		{"cached at the input price where no other is known", &Price{Input: 2.5}, Usage{Input: 2006, Cached: 1920}, 2006 * 2.5 / 1e6, true},
 		{"cache writes", claude, Usage{Input: 1000, Cached: 600, CacheWrite: 300}, (100*3 + 600*0.3 + 300*3.75) / 1e6, true},
+		{
+			"cache writes for an hour", &Price{Input: 3, CacheWrite: ptr(3.75), CacheWriteHour: ptr(6.0)},
+			Usage{Input: 1000, Cached: 600, CacheWrite: 300, CacheWriteHour: 200},
+			(100*3 + 600*3 + 100*3.75 + 200*6) / 1e6, true,
+		},
+		{"an hour at the price of any write where no other is known", claude, Usage{Input: 1000, CacheWrite: 300, CacheWriteHour: 300}, (700*3 + 300*3.75) / 1e6, true},
+		{"thought at its own rate", &Price{Output: 2, Reasoning: ptr(5.0)}, Usage{Input: 1, Output: 1186, Reasoning: 1024}, (162*2 + 1024*5) / 1e6, true},
+		{"a prompt that is not long yet", long, Usage{Input: 200_000, Output: 1000}, (200_000*3 + 1000*15) / 1e6, true},
+		{"all tokens of a long prompt", long, Usage{Input: 200_001, Cached: 1, Output: 1000}, (200_000*6 + 1*0.6 + 1000*22.5) / 1e6, true},
 		{"reasoning is part of the output", gpt, Usage{Input: 75, Output: 1186, Reasoning: 1024}, (75*2.5 + 1186*10) / 1e6, true},
 		{"a known price of zero", &Price{}, Usage{Input: 1000, Output: 1000}, 0, true},
 		{"an unknown price", nil, Usage{Input: 1000, Output: 1000}, 0, false},
@@ -39,8 +49,8 @@ func TestBuiltIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list.Source == "" || list.Version == "" || list.Date == "" {
-		t.Errorf("the list doesn't say where it is from: %q, %q, %q", list.Source, list.Version, list.Date)
+	if list.Source.Name == "" || list.Source.Version == "" || list.Source.Date == "" {
+		t.Errorf("the list doesn't say where it is from: %+v", list.Source)
 	}
 	abilities := map[string]bool{"tools": true, "vision": true, "audio": true, "file": true, "json_schema": true, "reasoning": true}
 	for name, m := range list.models {
@@ -98,7 +108,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestLookupAnswer(t *testing.T) {
-	list, err := parsePriceList([]byte(`{"models": {"m": {"provider": "openai",
+	list, err := ReadPriceList([]byte(`{"models": {"m": {"provider": "openai",
 		"input": 1, "output": 2, "cache_read": 0.1, "context": 8000, "max_output": 500, "supports": ["tools"]}}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -2,8 +2,8 @@ package ledger
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 )
@@ -25,18 +25,31 @@ type ModelInfo struct {
 	// Supports holds some of: tools, vision, audio, file, json_schema,
 	// reasoning. It must not be modified.
 	Supports []string
+
+	// Deprecated is the day (YYYY-MM-DD) on which the vendor means to switch it
+	// off, as far as one is known.
+	Deprecated string
+
+	// Source is the list that this is from.
+	Source Source
+}
+
+// Source says where prices are from.
+type Source struct {
+	Name    string `json:"source"`
+	Version string `json:"version"`
+	Date    string `json:"date"` // YYYY-MM-DD
 }
 
 // PriceList is a list of chat models with their prices. It doesn't change, so
 // it is safe for concurrent use.
 type PriceList struct {
-	// Source, Version and Date (YYYY-MM-DD) say where the prices are from.
-	Source, Version, Date string
+	Source Source
 
 	models map[string]ModelInfo
 }
 
-// builtIn is written by tools/prices.
+// builtIn is written by "understudy prices import -common"; see AGENTS.md.
 //
 //go:embed prices.json
 var builtIn []byte
@@ -46,7 +59,7 @@ var builtIn []byte
 // OpenRouter and DeepInfra. It is cut from LiteLLM's public price map (MIT;
 // its notice is in the file). Call it once; each call reads the list anew.
 func BuiltIn() (*PriceList, error) {
-	list, err := parsePriceList(builtIn)
+	list, err := ReadPriceList(builtIn)
 	if err != nil {
 		return nil, fmt.Errorf("reading the built-in price list: %w", err)
 	}
@@ -54,42 +67,15 @@ func BuiltIn() (*PriceList, error) {
 	return list, nil
 }
 
-func parsePriceList(data []byte) (*PriceList, error) {
-	var file struct {
-		Source, Version, Date string
-		Models                map[string]struct {
-			Provider   string   `json:"provider"`
-			Input      float64  `json:"input"`
-			Output     float64  `json:"output"`
-			CacheRead  *float64 `json:"cache_read"`
-			CacheWrite *float64 `json:"cache_write"`
-			Context    int      `json:"context"`
-			MaxOutput  int      `json:"max_output"`
-			Supports   []string `json:"supports"`
-		}
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, err
-	}
+// Len is how many models are listed.
+func (l *PriceList) Len() int { return len(l.models) }
 
-	list := &PriceList{
-		Source:  file.Source,
-		Version: file.Version,
-		Date:    file.Date,
-		models:  make(map[string]ModelInfo, len(file.Models)),
-	}
-	for name, m := range file.Models {
-		list.models[name] = ModelInfo{
-			Name:      name,
-			Provider:  m.Provider,
-			Price:     Price{Input: m.Input, Output: m.Output, CacheRead: m.CacheRead, CacheWrite: m.CacheWrite},
-			Context:   m.Context,
-			MaxOutput: m.MaxOutput,
-			Supports:  m.Supports,
-		}
-	}
+// Over returns a list with the models of both, where l's go before base's.
+func (l *PriceList) Over(base *PriceList) *PriceList {
+	both := &PriceList{Source: l.Source, models: maps.Clone(base.models)}
+	maps.Copy(both.models, l.models)
 
-	return list, nil
+	return both
 }
 
 // dateSuffix is how a release is pinned: gpt-5-2025-08-07,

@@ -20,7 +20,8 @@ import "math"
 //
 //   - Memory, Scaffold: minus the injected tokens, at what a prompt token of
 //     this very request cost on average. Charging them as if none were cached
-//     would show up as routing savings even where nothing was routed.
+//     would show up as routing savings even where nothing was routed. If they
+//     lift the prompt into its model's long-context price, that is theirs, too.
 //   - Cache: the baseline with the cache it would have had, less the baseline
 //     with this request's share of cached tokens. Negative when a switch left
 //     a warm cache behind.
@@ -140,15 +141,14 @@ func reckon(e *Entry, routed, baseline *Price, reported *float64) (bill, bool) {
 		cost = *reported
 	}
 	baseFactor := 1.0
-	if baseline.equal(routed) {
+	if baseline.Same(routed) {
 		baseFactor = factor
 	}
 
-	original := float64(u.Input - injected)
-	sameShare := baseFactor * (baseline.prompt(u)*share(original, u.Input) + baseline.answer(u))
+	sameShare := baseFactor * baseline.original(u, u.Input-injected)
 	warm := sameShare
 	if e.WarmTokens != nil {
-		warm = baseFactor * (warmPrompt(baseline, u, original, *e.WarmTokens) + baseline.answer(u))
+		warm = baseFactor * baseline.warm(u, u.Input-injected, *e.WarmTokens)
 	}
 
 	b := bill{
@@ -157,21 +157,33 @@ func reckon(e *Entry, routed, baseline *Price, reported *float64) (bill, bool) {
 		cache:    toNano(warm) - toNano(sameShare),
 	}
 	if injected > 0 {
-		prompt := factor * routed.prompt(u)
-		b.memory = -toNano(prompt * share(float64(memory), u.Input))
-		b.scaffold = -toNano(prompt * share(float64(scaffold), u.Input))
+		usd, _ := routed.Cost(u)
+		added := factor * (usd - routed.original(u, u.Input-injected))
+		b.memory = -toNano(added * share(float64(memory), injected))
+		b.scaffold = -toNano(added * share(float64(scaffold), injected))
 	}
 
 	return b, true
 }
 
-// warmPrompt returns the USD for the original prompt with cached tokens of it
-// in the cache. The rest is written to the cache in u's own proportion.
-func warmPrompt(p *Price, u Usage, original float64, cached int64) float64 {
-	hit := math.Min(math.Max(float64(cached), 0), original)
-	written := (original - hit) * share(float64(u.CacheWrite), u.Input-u.Cached)
+// original returns the USD for the first input tokens of u's prompt, of which
+// the same share is cached and written, and the same answer.
+func (p *Price) original(u Usage, input int64) float64 {
+	p = p.at(input)
 
-	return p.tokens(original-hit-written, hit, written)
+	return p.prompt(u)*share(float64(input), u.Input) + p.answer(u)
+}
+
+// warm is original with cached tokens in the cache. The rest is written to the
+// cache in u's own proportion.
+func (p *Price) warm(u Usage, input, cached int64) float64 {
+	p = p.at(input)
+	hit := float64(clamp(cached, input))
+	cold := float64(input) - hit
+	written := cold * share(float64(u.CacheWrite), u.Input-u.Cached)
+	hour := cold * share(float64(u.CacheWriteHour), u.Input-u.Cached)
+
+	return p.tokens(cold-written, hit, written, hour) + p.answer(u)
 }
 
 // share returns part/whole, 0 of nothing.

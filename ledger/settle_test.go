@@ -17,6 +17,9 @@ var (
 	cheap = &Price{Input: 1, Output: 5, CacheRead: ptr(0.1), CacheWrite: ptr(1.25)}
 )
 
+// long is twice as dear for prompts of more than 1,000 tokens.
+var long = &Price{Input: 1, Output: 5, LongAbove: 1_000, Long: &Price{Input: 2, Output: 10}}
+
 // amounts is what Settle sets.
 type amounts struct {
 	Cost, Baseline float64
@@ -84,6 +87,29 @@ func TestSettle(t *testing.T) {
 		{
 			"the reported cost stands in for an unknown price", ok, nil, dear, ptr(0.02),
 			&amounts{0.02, 0.0315, Savings{Routing: 0.0115}},
+		},
+		{
+			"memory that lifts a prompt into the long price",
+			Entry{Outcome: OutcomeOK, UsageKnown: true, Usage: Usage{Input: 1_100, Output: 100}, InjectedMemoryTokens: 150, InjectedScaffoldTokens: 50},
+			long, long, nil,
+			// 1,100 tokens at 2 and 100 at 10, against 900 at 1 and 100 at 5.
+			&amounts{0.0032, 0.0014, Savings{Memory: -0.00135, Scaffold: -0.00045}},
+		},
+		{
+			"a long prompt to a model without a long price",
+			Entry{Outcome: OutcomeOK, UsageKnown: true, Usage: Usage{Input: 2_000, Output: 100}},
+			cheap, long, nil,
+			&amounts{0.0025, 0.005, Savings{Routing: 0.0025}},
+		},
+		{
+			"what a switch has to write for an hour again",
+			Entry{
+				Outcome: OutcomeOK, UsageKnown: true, WarmTokens: ptr(int64(8_000)),
+				Usage: Usage{Input: 10_000, CacheWrite: 10_000, CacheWriteHour: 10_000, Output: 100},
+			},
+			dear, dear, nil,
+			// 10,000 at 3.75 against 8,000 at .3 and 2,000 at 3.75.
+			&amounts{0.039, 0.0114, Savings{Cache: -0.0276}},
 		},
 		{"a reported cost of 0 says nothing", ok, cheap, dear, ptr(0.0), &amounts{0.0105, 0.0315, Savings{Routing: 0.021}}},
 		{
@@ -183,6 +209,7 @@ func randomEntry(r *rand.Rand) Entry {
 		UsageKnown: r.IntN(10) > 0,
 		Usage:      Usage{Input: input, Cached: cached, CacheWrite: r.Int64N(input - cached + 1), Output: r.Int64N(10_000)},
 	}
+	e.Usage.CacheWriteHour, e.Usage.Reasoning = r.Int64N(e.Usage.CacheWrite+1), r.Int64N(e.Usage.Output+1)
 	if r.IntN(2) == 0 {
 		e.InjectedMemoryTokens, e.InjectedScaffoldTokens = r.Int64N(input+100), r.Int64N(300)
 	}
@@ -206,6 +233,13 @@ func randomPrice(r *rand.Rand) *Price {
 	}
 	if r.IntN(2) == 0 {
 		p.CacheWrite = ptr(p.Input * 1.25)
+		p.CacheWriteHour = ptr(p.Input * 2)
+	}
+	if r.IntN(4) == 0 {
+		p.Reasoning = ptr(p.Output * 2)
+	}
+	if r.IntN(2) == 0 {
+		p.LongAbove, p.Long = 100_000, &Price{Input: p.Input * 2, Output: p.Output * 1.5}
 	}
 
 	return p

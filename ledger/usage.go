@@ -27,6 +27,7 @@ type reported struct {
 	input, output      int64 // Anthropic's, and OpenAI's of the Responses API.
 	total              int64
 	cached, written    int64
+	writtenHour        int64
 	reasoning          int64
 	inputDetails       bool // The Responses API: input includes the cached.
 }
@@ -42,7 +43,8 @@ type reported struct {
 //     (Anthropic);
 //   - reasoning is part of the completion (OpenAI), beside it (xAI), or only
 //     to be found in the total (Gemini);
-//   - the cached count has five names.
+//   - the cached count has five names; what was written to the cache for an
+//     hour instead of five minutes has two places.
 //
 // It is not ok when the object says nothing of prompt or answer, when all
 // is zero (no request has an empty prompt: the server doesn't count), or when
@@ -78,6 +80,8 @@ func readUsage(object gjson.Result) reported {
 			r.cached = max(r.cached, count(value))
 		case "cache_creation_input_tokens":
 			r.written = max(r.written, count(value))
+		case "cache_creation":
+			r.writtenHour = max(r.writtenHour, count(value.Get("ephemeral_1h_input_tokens")))
 		case "reasoning_tokens":
 			r.reasoning = max(r.reasoning, count(value))
 		case "prompt_tokens_details", "input_tokens_details":
@@ -100,6 +104,8 @@ func (r *reported) promptDetails(object gjson.Result) {
 			r.cached = max(r.cached, count(value))
 		case "cache_write_tokens", "cache_creation_tokens":
 			r.written = max(r.written, count(value))
+		case "cache_creation_token_details":
+			r.writtenHour = max(r.writtenHour, count(value.Get("ephemeral_1h_input_tokens")))
 		}
 
 		return true
@@ -117,6 +123,7 @@ func count(value gjson.Result) int64 {
 
 func (r reported) normalise() (Usage, bool) {
 	u := Usage{Input: r.prompt, Output: r.completion, Cached: r.cached, CacheWrite: r.written, Reasoning: r.reasoning}
+	u.CacheWriteHour = min(r.writtenHour, r.written)
 	beside := false // The cached tokens are not in the prompt count.
 	if u.Input <= 0 && r.input > 0 {
 		u.Input = r.input

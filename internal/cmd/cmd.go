@@ -46,6 +46,7 @@ func commands() []command {
 		{"replay", "reckon what recorded TRAFFIC would have cost by each profile; -synth: synthetic conversations", runReplay},
 		{"score", "explain how a prompt (TEXT, or stdin) is scored", runScore},
 		{"stats", "what requests cost and saved, from the ledger", runStats},
+		{"prices", "show a model's price, import a newer price list", runPrices},
 		{"ledger", "export the ledger's entries, one a request", runLedger},
 		{"healthcheck", "exit 0 when a running server is ready", runHealthcheck},
 		{"memory", "import, export, search, forget, back up and check memories", runMemory},

@@ -82,7 +82,7 @@ func authConfig(c config.Auth, o IO) (proxy.Auth, error) {
 }
 
 func newCatalogue(cfg config.Config) (*routing.Catalogue, error) {
-	prices, err := ledger.BuiltIn()
+	prices, err := loadPrices(cfg.DataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,17 @@ func price(p config.Price) *ledger.Price {
 	if p.Input == nil || p.Output == nil {
 		return nil
 	}
-	return &ledger.Price{Input: *p.Input, Output: *p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+	lp := &ledger.Price{
+		Input: *p.Input, Output: *p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite,
+		CacheWriteHour: p.CacheWriteHour, Reasoning: p.Reasoning,
+	}
+	if l := p.Long; l.Above != nil && l.Input != nil && l.Output != nil {
+		lp.LongAbove = int64(*l.Above)
+		lp.Long = &ledger.Price{
+			Input: *l.Input, Output: *l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite, CacheWriteHour: l.CacheWriteHour, Reasoning: p.Reasoning,
+		}
+	}
+	return lp
 }
 
 func scoringConfig(p config.PromptRouting) scoring.Config {

@@ -72,6 +72,21 @@ type Price struct {
 	Output     *float64 `yaml:"output"`
 	CacheRead  *float64 `yaml:"cache_read"`
 	CacheWrite *float64 `yaml:"cache_write"`
+	// CacheWriteHour is for what is written to be kept for an hour, Reasoning for output that is thought.
+	CacheWriteHour *float64  `yaml:"cache_write_1h"`
+	Reasoning      *float64  `yaml:"reasoning"`
+	Long           LongPrice `yaml:"long"`
+}
+
+// LongPrice is the price of all tokens of requests with a long prompt.
+type LongPrice struct {
+	// Above is the number of prompt tokens beyond which it holds; nil: it never does.
+	Above          *float64 `yaml:"above"`
+	Input          *float64 `yaml:"input"`
+	Output         *float64 `yaml:"output"`
+	CacheRead      *float64 `yaml:"cache_read"`
+	CacheWrite     *float64 `yaml:"cache_write"`
+	CacheWriteHour *float64 `yaml:"cache_write_1h"`
 }
 
 // Routing says how a request gets its model.

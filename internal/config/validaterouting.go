@@ -68,6 +68,9 @@ func (c *Config) checkModel(k *checker, key string, m Model) {
 	k.price(key+".price.output", m.Price.Output)
 	k.price(key+".price.cache_read", m.Price.CacheRead)
 	k.price(key+".price.cache_write", m.Price.CacheWrite)
+	k.price(key+".price.cache_write_1h", m.Price.CacheWriteHour)
+	k.price(key+".price.reasoning", m.Price.Reasoning)
+	checkLongPrice(k, key+".price.long", m.Price.Long)
 }
 
 // checkModelChoice wants model to be in models.
@@ -191,5 +194,17 @@ func (k *checker) words(key string, words []string) {
 		if strings.TrimSpace(word) == "" {
 			k.add(fmt.Sprintf("%s.%d", key, i), "an empty keyword matches nothing")
 		}
+	}
+}
+
+func checkLongPrice(k *checker, key string, p LongPrice) {
+	k.price(key+".input", p.Input)
+	k.price(key+".output", p.Output)
+	k.price(key+".cache_read", p.CacheRead)
+	k.price(key+".cache_write", p.CacheWrite)
+	k.price(key+".cache_write_1h", p.CacheWriteHour)
+	any := p.Above != nil || p.Input != nil || p.Output != nil || p.CacheRead != nil || p.CacheWrite != nil || p.CacheWriteHour != nil
+	if any && (p.Above == nil || !(*p.Above >= 1 && *p.Above <= 1e9) || p.Input == nil || p.Output == nil) {
+		k.add(key, "needs above (a number of prompt tokens from 1 up), input and output")
 	}
 }
