@@ -240,6 +240,7 @@ func randomPrice(r *rand.Rand) *Price {
 	}
 	if r.IntN(2) == 0 {
 		p.LongAbove, p.Long = 100_000, &Price{Input: p.Input * 2, Output: p.Output * 1.5}
+		p.Long.inherit(p)
 	}
 
 	return p
