@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/understudy-ai/understudy/ledger"
@@ -144,7 +145,7 @@ func loadPrices(dir string) (*ledger.PriceList, error) {
 	}
 	path := filepath.Join(dir, pricesFile)
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // the folder, too, may be still to come
 		return list, nil
 	}
 	if err != nil {
