@@ -9,9 +9,11 @@ import (
 )
 
 // brief is a draft as these tables write it: type, slot, content.
-func brief(text string) []string {
+func brief(text string) []string { return draftTexts(extract(cleanText(text))) }
+
+func draftTexts(drafts []draft) []string {
 	out := []string{}
-	for _, d := range extract(cleanText(text)) {
+	for _, d := range drafts {
 		slot := ""
 		if d.value != "" {
 			slot = " " + d.subject + "/" + d.attribute + "=" + d.value

@@ -74,6 +74,7 @@ func (s *Store) Learn(e Exchange) bool {
 	}
 	select {
 	case s.queue <- job{exchange: e}:
+		s.extractor.hear(e)
 		return true
 	default:
 		return false

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"strings"
 	"time"
 )
@@ -9,9 +11,10 @@ import (
 const (
 	insertExchange = `INSERT INTO exchanges (tenant, agent, user, session, channel, request_id, at, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
-	insertTurn   = `INSERT INTO turns (exchange, role, text) VALUES (?1, 'user', ?2)`
-	insertTurns  = `INSERT INTO turns (exchange, role, text) VALUES (?1, 'user', ?2), (?1, 'assistant', ?3)`
-	insertSource = `INSERT OR IGNORE INTO sources (memory, exchange) VALUES (?, ?)`
+	insertTurn     = `INSERT INTO turns (exchange, role, text) VALUES (?1, 'user', ?2)`
+	insertTurns    = `INSERT INTO turns (exchange, role, text) VALUES (?1, 'user', ?2), (?1, 'assistant', ?3)`
+	selectExchange = `SELECT n FROM exchanges WHERE at = ? AND hash = ? LIMIT 1`
+	insertSource   = `INSERT OR IGNORE INTO sources (memory, exchange) VALUES (?, ?)`
 )
 
 // lesson is what an exchange leaves behind. All that needs no transaction is
@@ -20,6 +23,9 @@ type lesson struct {
 	exchange Exchange
 	hash     []byte // of the user's words
 	drafts   []draft
+
+	// again says that the exchange has been learned before: its turns are there.
+	again bool
 
 	// What was said, secrets redacted; "" unless turns are captured.
 	userTurn, assistantTurn string
@@ -32,16 +38,7 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 		return lesson{}, false
 	}
 	l := lesson{exchange: e, drafts: extractAfter(e.BeforeText, text)}
-	for i := range l.drafts {
-		d := &l.drafts[i]
-		d.at, d.source, d.session = e.At, SourceUser, toText(e.Session)
-		if d.typ.timely() {
-			d.content = dated(d.content, s.local(e), tenseOf(d.typ, d.content))
-		}
-		if d.subject == subjectAnswers {
-			d.whole = d.content + "\n" + text // An order to the model: the rest of the message says what it serves.
-		}
-	}
+	s.complete(l.drafts, e, text)
 	if s.cfg.Capture == CaptureTurns {
 		l.userTurn, l.assistantTurn = Redact(text), Redact(cleanText(stripInjected(e.AssistantText)))
 	}
@@ -51,6 +48,20 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 	l.hash = e.Scope.hash("exchange", text)
 
 	return l, true
+}
+
+// complete fills in what drafts have of the exchange and its text.
+func (s *Store) complete(drafts []draft, e Exchange, text string) {
+	for i := range drafts {
+		d := &drafts[i]
+		d.at, d.source, d.session = e.At, SourceUser, toText(e.Session)
+		if d.typ.timely() {
+			d.content = dated(d.content, s.local(e), tenseOf(d.typ, d.content))
+		}
+		if d.subject == subjectAnswers {
+			d.whole = d.content + "\n" + text // An order to the model: the rest of the message says what it serves.
+		}
+	}
 }
 
 // local returns when an exchange was, in the zone of its agent.
@@ -105,6 +116,9 @@ func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
 // writeTurns stores what was said and returns the exchange's row, or 0 when
 // turns aren't captured.
 func (l *lesson) writeTurns(ctx context.Context, tx *txn) (int64, error) {
+	if l.again {
+		return l.findTurns(ctx, tx)
+	}
 	if l.userTurn == "" {
 		return 0, nil
 	}
@@ -122,6 +136,16 @@ func (l *lesson) writeTurns(ctx context.Context, tx *txn) (int64, error) {
 		_, err = tx.ExecContext(ctx, insertTurn, n, l.userTurn)
 	} else {
 		_, err = tx.ExecContext(ctx, insertTurns, n, l.userTurn, l.assistantTurn)
+	}
+
+	return n, err
+}
+
+// findTurns returns the row of an exchange whose turns have been stored, or 0.
+func (l *lesson) findTurns(ctx context.Context, tx *txn) (n int64, err error) {
+	err = tx.QueryRowContext(ctx, selectExchange, l.exchange.At.UnixMilli(), l.hash).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
 	}
 
 	return n, err

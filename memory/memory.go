@@ -4,8 +4,9 @@
 // An [Exchange] is handed to [Store.Learn] after its answer went out; one
 // writer goroutine takes typed memories from the human's own words by rules
 // that prefer silence to error: statements that ask to be remembered,
-// decisions, preferences, standing instructions, identity, goals, to-dos and a
-// few plain facts. [Store.Recall] returns the standing ones of the person
+// decisions, also by accepting a proposal, preferences, standing instructions,
+// identity, goals, to-dos, events and plain facts. A [Model] may look for more.
+// [Store.Recall] returns the standing ones of the person
 // ("pinned") and those that share words with a query, or nothing.
 //
 // Every memory belongs to one [Scope]. What a known user says is personal, and
@@ -13,8 +14,8 @@
 // workspace memory of the agent, and then only decisions, facts, goals and
 // to-dos are kept: identity and preferences of nobody are skipped.
 //
-// The package calls no model, makes no network connection and learns nothing
-// from system prompts or from what the assistant claims. It does not render
+// The package makes no network connection of its own and learns nothing from
+// system prompts or from what the assistant claims. It does not render
 // memories for a prompt; whoever does must treat them as untrusted data.
 // Recall is lexical: vectors and a graph are not part of it. It answers from an
 // index in RAM, one for each scope in use; the SQLite file is the record.

@@ -58,9 +58,14 @@ type Config struct {
 	// its date; nil, or a nil zone: UTC.
 	Zone func(agent string) *time.Location
 
+	// Model, if set, reads what people say beside the rules, one message at a
+	// time and after the answer. Nothing waits for it; see [Question].
+	Model Model
+
 	// OnLearned, if set, is told what became of each statement that was
-	// learned or added: an outcome of [Outcome], or "failed" with an empty
-	// type for an exchange that could not be written. It may be called from
+	// learned or added: an outcome of [Outcome], or with an empty type
+	// "failed" for an exchange that could not be written and "unread" for one that
+	// Model has not read. It may be called from
 	// several goroutines and must not call the store.
 	OnLearned func(Type, string)
 
@@ -88,6 +93,8 @@ type Store struct {
 
 	turn     chan struct{}        // holds one entry while a write is under way
 	prepared map[string]*sql.Stmt // the statements of writes that are hot; fixed
+
+	extractor *extractor // nil without a model
 
 	queue   chan job
 	faults  chan struct{} // holds one entry when a reader has met a fault of the file
@@ -137,6 +144,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.index.close()
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
 	}
+	s.extractor = newExtractor(s)
 	go s.run()
 
 	return s, nil
@@ -285,6 +293,7 @@ func (s *Store) Close() error {
 	close(s.closing)
 	close(s.queue)
 	s.mu.Unlock()
+	s.extractor.close()
 	<-s.done
 	s.index.close()
 

@@ -189,7 +189,11 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 func (x *exchange) measure() {
 	m, e := x.s.cfg.Metrics, &x.entry
 	agent, model := m.Agent(e.Agent), m.Model(e.RoutedModel)
-	m.Requests.WithLabelValues("chat", e.Tier, e.Shape, e.Outcome).Inc()
+	endpoint := "chat"
+	if e.Background != "" {
+		endpoint = "background"
+	}
+	m.Requests.WithLabelValues(endpoint, e.Tier, e.Shape, e.Outcome).Inc()
 	m.Overhead.WithLabelValues("total").Observe(e.Overhead.Seconds())
 	if !x.sent.IsZero() {
 		m.Upstream.Observe(time.Since(x.sent).Seconds())
@@ -217,6 +221,7 @@ func (x *exchange) measure() {
 	m.Money(agent, "scaffold", e.Saved.Scaffold)
 	m.Money(agent, "cache", e.Saved.Cache)
 	m.Money(agent, "retries", e.Saved.Retries)
+	m.Money(agent, "background", e.Saved.Background)
 }
 
 // learn hands a finished exchange to memory, unless the caller or the kind of

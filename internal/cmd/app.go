@@ -138,7 +138,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 	}
 	a.memory, err = memory.Open(ctx, memory.Config{
 		Path: filepath.Join(a.cfg.DataDir, memoryFile), Logger: a.logger, QueueSize: a.cfg.Memory.Queue, IndexBytes: int64(a.cfg.Memory.IndexBytes),
-		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture), Zone: zones(a.cfg),
+		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture), Zone: zones(a.cfg), Model: a.extractor(),
 		OnIndex: func(hit bool) {
 			result := "miss"
 			if hit {

@@ -13,6 +13,7 @@ import (
 	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/internal/secret"
 	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
 	"github.com/understudy-ai/understudy/routing"
 	"github.com/understudy-ai/understudy/scoring"
@@ -186,4 +187,18 @@ func zones(cfg config.Config) func(agent string) *time.Location {
 		}
 	}
 	return func(agent string) *time.Location { return cmp.Or(own[agent], common) }
+}
+
+// extractor asks the model that looks for memories, nil when there is none. The
+// server that it asks through is there before anything is learned.
+func (a *app) extractor() memory.Model {
+	model := a.cfg.Memory.Extractor.Model
+	if model == "" {
+		return nil
+	}
+	return func(ctx context.Context, q memory.Question) (string, error) {
+		return a.server.Ask(ctx, proxy.Question{
+			Purpose: "extractor", Tenant: q.Tenant, Agent: q.Agent, User: q.User, Model: model, Instructions: q.Instructions, Text: q.Text,
+		})
+	}
 }

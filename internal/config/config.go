@@ -192,6 +192,14 @@ type Memory struct {
 	Queue int `yaml:"queue"`
 	// IndexBytes bounds the search indexes held in RAM; what does not fit is searched in the file.
 	IndexBytes int `yaml:"index_bytes"`
+	// Extractor is off by default: it costs a call for each exchange.
+	Extractor Extractor `yaml:"extractor"`
+}
+
+// Extractor says which model looks for memories in what people say, beside the rules.
+type Extractor struct {
+	// Model is a name in models. Empty: none does.
+	Model string `yaml:"model"`
 }
 
 // Assemble says what is added to a prompt, and where.

@@ -166,6 +166,9 @@ func (c *Config) checkMemory(k *checker) {
 	k.oneOf("memory.capture", c.Memory.Capture, "turns", "facts", "off")
 	k.positive("memory.turn_ttl", c.Memory.TurnTTL)
 	k.zone("memory.timezone", c.Memory.Timezone)
+	if c.Memory.Extractor.Model != "" {
+		c.checkModelChoice(k, "memory.extractor.model", c.Memory.Extractor.Model)
+	}
 	if c.Ledger.Retention < 0 {
 		k.add("ledger.retention", "must not be negative, is %s; 0 is for good", formatDuration(c.Ledger.Retention))
 	}
