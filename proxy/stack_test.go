@@ -47,6 +47,7 @@ const (
 type stack struct {
 	t        testing.TB
 	base     string // without a path
+	dir      string // of the stores' files
 	server   *proxy.Server
 	upstream *llmtest.Upstream
 	ledger   *ledger.Ledger
@@ -71,11 +72,11 @@ func newStack(t testing.TB, edit func(*proxy.Config)) *stack {
 	s.upstream, err = llmtest.Start(small, mid, large)
 	must(err)
 	t.Cleanup(func() { must(s.upstream.Close()) })
-	dir := t.TempDir()
-	s.ledger, err = ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(dir, "ledger.db"), FlushEvery: time.Millisecond})
+	s.dir = t.TempDir()
+	s.ledger, err = ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(s.dir, "ledger.db"), FlushEvery: time.Millisecond})
 	must(err)
 	t.Cleanup(func() { must(s.ledger.Close()) })
-	s.memory, err = memory.Open(t.Context(), memory.Config{Path: filepath.Join(dir, "memory.db")})
+	s.memory, err = memory.Open(t.Context(), memory.Config{Path: filepath.Join(s.dir, "memory.db")})
 	must(err)
 	t.Cleanup(func() { must(s.memory.Close()) })
 	s.metrics = metrics.New(metrics.Config{Version: "test", Agents: []string{"default", "atlas"}, Models: []string{small, mid, large}})

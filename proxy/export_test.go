@@ -1,0 +1,9 @@
+package proxy
+
+// Routes lists what is served, as "METHOD /path" with ":name" for parameters.
+func (s *Server) Routes() (routes []string) {
+	for _, r := range s.app.GetRoutes(true) {
+		routes = append(routes, r.Method+" "+r.Path)
+	}
+	return routes
+}
