@@ -173,15 +173,21 @@ func reportedCost(h *fasthttp.ResponseHeader) *float64 {
 // maxAnswer bounds an answer that is read whole.
 const maxAnswer = 64 << 20
 
+var errTooLong = fmt.Errorf("%w: answer larger than %d bytes", errBroken, maxAnswer)
+
 func readAnswer(resp *response) ([]byte, error) {
-	if n := resp.Size(); n >= 0 && n <= maxAnswer {
+	n := resp.Size()
+	if n > maxAnswer {
+		return nil, errTooLong
+	}
+	if n >= 0 {
 		body := make([]byte, n)
 		_, err := io.ReadFull(resp, body)
 		return body, err
 	}
 	body, err := io.ReadAll(io.LimitReader(resp, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
-		err = fmt.Errorf("%w: answer larger than %d bytes", errBroken, maxAnswer)
+		err = errTooLong
 	}
 	return body, err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/llmtest"
+	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
 	"github.com/understudy-ai/understudy/routing"
 )
@@ -308,5 +310,52 @@ func TestModelsAreCounted(t *testing.T) {
 		if got := testutil.ToFloat64(s.metrics.Requests.WithLabelValues("models", "", "", outcome)); got != 1 {
 			t.Errorf("requests_total of models with outcome %s = %v, want 1", outcome, got)
 		}
+	}
+}
+
+// forgetfulMemory panics when it is to learn.
+type forgetfulMemory struct{ brokenMemory }
+
+func (forgetfulMemory) Learn(memory.Exchange) bool { panic("learning is hard") }
+
+// TestAccountingPanics holds that an answer which is there reaches the client
+// although its account can't be closed.
+func TestAccountingPanics(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) { c.Memory = forgetfulMemory{} })
+	for _, body := range []string{ask("auto", "hi"), strings.Replace(ask("auto", "hi"), "{", `{"stream":true,`, 1)} {
+		if a := s.post(body); a.status != 200 || !strings.Contains(a.body, "simulated") {
+			t.Errorf("got %d %s, want the answer", a.status, a.body)
+		}
+	}
+	s.awaitQuiet(1 << 10) // none is in flight
+	if got := strings.Count(s.log.String(), "closing an account failed"); got != 2 {
+		t.Errorf("logged %d times, want 2: %s", got, s.log.String())
+	}
+}
+
+// TestAnswerTooLong holds the bound of an answer that has to be read whole.
+func TestAnswerTooLong(t *testing.T) {
+	const bound = 64 << 20
+	chunk := llmtest.Piece{Bytes: []byte(chunkOf(strings.Repeat("x", 1<<20)))}
+	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	tests := []struct {
+		name   string
+		script llmtest.Script
+	}{
+		{"announced", sayOnce(fmt.Sprintf("%sContent-Length: %d\r\n\r\n{", head, bound+1), llmtest.Hang)},
+		{"in chunks", llmtest.Script{
+			Pieces: append([]llmtest.Piece{{Bytes: []byte(head + "Transfer-Encoding: chunked\r\n\r\n")}}, slices.Repeat([]llmtest.Piece{chunk}, bound>>20+1)...),
+			End:    llmtest.Hang,
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, raw := rawStack(t, func(llmtest.RawRequest) llmtest.Script { return tt.script }, nil)
+			a := s.post(ask("ghost", "hi"))
+			if a.status != 502 || gjson.Get(a.body, "error.code").String() != "upstream_broken" {
+				t.Errorf("got %d %s, want 502 upstream_broken", a.status, a.body)
+			}
+			s.awaitGone(raw)
+		})
 	}
 }

@@ -153,6 +153,11 @@ func tokenShare(input int64, part, all int) int64 {
 
 // finish closes the account. It is called exactly once, after the answer.
 func (x *exchange) finish(outcome string, status int, reported *float64) {
+	defer func() {
+		if v := recover(); v != nil { // the answer is good all the same
+			x.s.cfg.Logger.Error("closing an account failed", "id", x.id, "error", panicked{v})
+		}
+	}()
 	e := &x.entry
 	e.Outcome, e.Status, e.Total = outcome, status, time.Since(x.start)
 	e.ID, e.At, e.FailOpen = x.id, x.start, x.failOpen

@@ -102,11 +102,6 @@ func (r *relay) Close() error {
 		return nil
 	}
 	r.closed = true
-	defer func() {
-		if v := recover(); v != nil {
-			r.x.s.cfg.Logger.Error("closing an account failed", "id", r.x.id, "error", panicked{v})
-		}
-	}()
 	r.x.s.cfg.Metrics.InFlight.Dec()
 	r.x.stop()
 	outcome := r.outcome()
