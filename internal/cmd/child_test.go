@@ -16,6 +16,8 @@ type child struct {
 	cmd  *exec.Cmd
 	log  childLog
 	base string // URL without a path
+	wait func() error
+	dies bool // it may end badly
 }
 
 // childLog is what a running server has logged.
@@ -46,9 +48,10 @@ func startChild(t *testing.T, env []string, command ...string) *child {
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	c.wait = sync.OnceValue(c.cmd.Wait)
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		if err := c.cmd.Wait(); err != nil {
+		if err := c.wait(); err != nil && !c.dies {
 			t.Errorf("the server ended with %v:\n%s", err, c.log.String())
 		}
 	})

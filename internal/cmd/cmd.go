@@ -79,9 +79,8 @@ func Main(args []string, o IO) int {
 		usage(o.Out)
 		return 0
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills at once
 	for _, c := range commands() {
 		if c.name == args[0] {
 			return exitCode(c.run(ctx, args[1:], o), o)
@@ -89,6 +88,27 @@ func Main(args []string, o IO) int {
 	}
 	fmt.Fprintf(o.Err, "understudy: error: unknown command %q\nunderstudy: hint: run understudy without arguments for the list\n", args[0])
 	return 2
+}
+
+// untilSignal returns a context that ends with the first signal that asks to
+// end. Before it does, the next signal is left to kill the process at once.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals, ended := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer close(ended)
+		select {
+		case <-signals:
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx, func() {
+		cancel()
+		<-ended
+	}
 }
 
 func exitCode(err error, o IO) int {
