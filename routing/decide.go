@@ -77,7 +77,10 @@ func (r *Router) Decide(req Request) (d Decision, err error) {
 			aside := *s
 			s = &aside
 		}
-		err = r.decide(&d, &req, s, now)
+		known := s.turn == req.Turn
+		if err = r.decide(&d, &req, s, now); !known && !req.SideCall {
+			r.sessions.log(s)
+		}
 	})
 	r.observeSwitch(&d)
 	return d, err

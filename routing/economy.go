@@ -238,6 +238,7 @@ func (r *Router) Served(req *Request, m *Model, usage ledger.Usage, added int64)
 			return
 		}
 		s.observe(req, m, usage, int(added), r.cfg.Session.CacheTTL, now)
+		r.sessions.log(s)
 	})
 }
 

@@ -68,6 +68,7 @@ func (r *Router) moveTo(d *Decision, req *Request) {
 	}
 	r.sessions.update(req.Session, func(s *session, now time.Time) {
 		s.take(d)
+		r.sessions.log(s)
 		d.BaselineWarm = s.baselineWarm(d, r.cfg.Session.CacheTTL, now)
 	})
 	r.observeSwitch(d)

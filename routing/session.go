@@ -77,9 +77,12 @@ type sessions struct {
 	cfg   SessionConfig
 	clock func() time.Time
 
-	mu    sync.Mutex
-	byKey map[string]*list.Element
-	order *list.List // of *session, most recently used first
+	journal Journal // nil: sessions end with the process
+
+	mu     sync.Mutex
+	byKey  map[string]*list.Element
+	order  *list.List // of *session, most recently used first
+	record []byte     // of the journal, while it is made
 }
 
 func newSessions(cfg SessionConfig, clock func() time.Time) *sessions {
@@ -96,9 +99,7 @@ func (t *sessions) update(key string, f func(s *session, now time.Time)) {
 	if e == nil {
 		e = t.order.PushFront(&session{key: key})
 		t.byKey[key] = e
-		for len(t.byKey) > t.cfg.Max {
-			t.drop(t.order.Back())
-		}
+		t.trim()
 	}
 	t.order.MoveToFront(e)
 	s := e.Value.(*session)
@@ -128,6 +129,13 @@ func (t *sessions) find(key string, now time.Time) *list.Element {
 		return nil
 	}
 	return e
+}
+
+// trim drops the least recently used beyond what is kept.
+func (t *sessions) trim() {
+	for len(t.byKey) > t.cfg.Max {
+		t.drop(t.order.Back())
+	}
 }
 
 func (t *sessions) drop(e *list.Element) {

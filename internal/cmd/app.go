@@ -33,6 +33,7 @@ type app struct {
 	catalogue *routing.Catalogue
 	memory    *memory.Store // nil when off
 	ledger    *ledger.Ledger
+	sessions  *journal.Journal // of what routing knows of conversations, nil when routing is off
 	prompts   *journal.Journal // of what conversations were told, nil when assembly is off
 	unlock    func() error     // releases the data folder, nil before it is taken
 	server    *proxy.Server
@@ -202,6 +203,9 @@ func (a *app) release() error {
 	var errs []error
 	if a.listener != nil {
 		errs = append(errs, a.closeListener())
+	}
+	if a.sessions != nil {
+		errs = append(errs, a.sessions.Close())
 	}
 	if a.prompts != nil {
 		errs = append(errs, a.prompts.Close())

@@ -48,13 +48,9 @@ func (a *app) proxyConfig(ctx context.Context, o IO) (proxy.Config, error) {
 	}
 	pc.Scorer = scorer
 	if cfg.Routing.Enabled {
-		rc := routingConfig(cfg, a.catalogue)
-		rc.Clock = time.Now
-		rc.ObserveSwitch = func(direction, reason string) { a.metrics.SessionSwitches.WithLabelValues(direction, reason).Inc() }
-		if pc.Router, err = routing.New(rc); err != nil {
-			return pc, fmt.Errorf("configuring routing: %w", err)
+		if pc.Router, err = a.openRouter(ctx); err != nil {
+			return pc, err
 		}
-		a.metrics.Gauge("routing_sessions", "Conversations that routing remembers.", func() float64 { return float64(pc.Router.Sessions()) })
 	}
 	if cfg.Assemble.Enabled {
 		if pc.Assembly, err = a.openAssembly(ctx); err != nil {
@@ -130,26 +126,6 @@ func scoringConfig(p config.PromptRouting) scoring.Config {
 		c.Keywords[dimension] = scoring.KeywordEdit{Add: k.Add, Remove: k.Remove}
 	}
 	return c
-}
-
-// routingConfig is all but the clock and the observer.
-func routingConfig(cfg config.Config, catalogue *routing.Catalogue) routing.Config {
-	r := cfg.Routing
-	rc := routing.Config{
-		Catalogue: catalogue, Explicit: routing.Explicit(r.ExplicitModels), Profile: r.Profile, Profiles: map[string]routing.Profile{},
-		AgentProfiles: map[string]string{}, ProcessTypes: r.ProcessTypes, TaskOverrides: r.TaskOverrides, Fallbacks: r.Fallbacks, PromptRouted: r.PromptRouting.ProcessTypes,
-		Session: routing.SessionConfig{
-			Idle: r.Session.Idle, CacheTTL: r.Session.CacheTTL, Horizon: r.Session.Horizon,
-			DownAfter: r.Session.DownAfter, MinGain: r.Session.MinGainUSD, Max: r.Session.MaxSessions,
-		},
-	}
-	for name, p := range r.Profiles {
-		rc.Profiles[name] = routing.Profile(p)
-	}
-	for name, agent := range cfg.Agents {
-		rc.AgentProfiles[name] = agent.Profile
-	}
-	return rc
 }
 
 func agentLabels(cfg config.Config) []string {

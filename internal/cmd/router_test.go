@@ -1,0 +1,44 @@
+package cmd
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/understudy-ai/understudy/internal/config"
+)
+
+// TestRoutingGoesOnAfterRestart restarts in the middle of a conversation: its
+// tier is held as if nothing had happened.
+func TestRoutingGoesOnAfterRestart(t *testing.T) {
+	noLeaks(t)
+	const (
+		hard = `{"role":"user","content":"Design a fault-tolerant key-value store step by step. Prove that it stays linearizable with at most two failed nodes: first the write path, then recovery."}`
+		easy = hard + `,{"role":"assistant","content":"Done."},{"role":"user","content":"hi"}`
+	)
+	a, _ := start(t, func(*config.Config) {})
+	cfg := a.cfg
+	reason := func(messages string) string {
+		t.Helper()
+		resp := post(t, a, `{"model":"auto","messages":[`+messages+`]}`, "X-Session-Id", "one")
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		return resp.Header.Get("X-Prompt-Tier") + " " + resp.Header.Get("X-Route-Reason")
+	}
+	if got := reason(hard); got != "heavy score" {
+		t.Fatalf("the hard turn: %s", got)
+	}
+	closeApp(t, a)
+	a, err := startApp(t.Context(), cfg, IO{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := reason(hard); got != "heavy turn" {
+		t.Errorf("the same turn after the restart: %s, want heavy turn", got)
+	}
+	if got := reason(easy); got != "heavy held" {
+		t.Errorf("an easy turn after it: %s, want heavy held", got)
+	}
+	closeApp(t, a)
+}
