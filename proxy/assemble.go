@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/understudy-ai/understudy/assemble"
@@ -28,7 +29,11 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 		x.hear()
 	}
 	var err error
-	x.prompt, err = a.Sessions.Plan(x.conversation(), x.turns, in, func(in *assemble.Input, opening bool) error {
+	plan := a.Sessions.Plan
+	if x.dry {
+		plan = a.Sessions.Preview
+	}
+	x.prompt, err = plan(x.conversation(), x.turns, in, func(in *assemble.Input, opening bool) error {
 		return x.recall(ctx, in, opening)
 	})
 	if err != nil {
@@ -183,6 +188,9 @@ func (x *exchange) recall(ctx context.Context, in *assemble.Input, opening bool)
 	if err != nil {
 		s.cfg.Metrics.Recalls.WithLabelValues("error").Inc()
 		return err
+	}
+	if x.dry {
+		x.recalled = slices.Concat(found.Items, found.Pinned)
 	}
 	result := "empty"
 	if len(found.Pinned)+len(found.Items) > 0 {

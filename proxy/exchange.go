@@ -52,6 +52,8 @@ type exchange struct {
 	sideCall   bool
 
 	injected struct{ memory, scaffold int } // bytes
+	dry      bool                           // it is only asked what would become of the request
+	recalled []memory.Item                  // with dry
 	failOpen string                         // the step that failed, "" none
 
 	cancel canceller

@@ -275,10 +275,14 @@ func (x *exchange) stepRoute(context.Context) error {
 		Score: x.score, Terse: scoring.Terse(x.words), SideCall: x.sideCall,
 		Needs: v.Needs, InputTokens: v.TextBytes / bytesPerToken, MaxOutput: v.MaxOutput,
 	}
-	d, err := s.cfg.Router.Decide(x.request)
+	decide := s.cfg.Router.Decide
+	if x.dry {
+		decide = s.cfg.Router.Explain
+	}
+	d, err := decide(x.request)
 	x.decision, x.sideCall, x.request.SideCall = d, d.SideCall, d.SideCall
 	x.entry.WarmTokens, x.entry.Switched = d.BaselineWarm, d.Switched
-	if err == nil {
+	if err == nil && !x.dry {
 		s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
 	}
 	return err

@@ -163,6 +163,7 @@ func (s *Server) newApp() *fiber.App {
 		app.All(prefix+"/*", s.passThrough)
 	}
 	api := app.Group("/api", s.admin)
+	api.Post("/route", s.route)
 	api.Get("/stats", s.stats)
 	api.Get("/ledger/export", s.export)
 	api.Get("/requests", s.requests)

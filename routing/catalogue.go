@@ -106,7 +106,7 @@ const windowMargin = 1.1
 // lacks says why the model cannot serve a request, "" when it can.
 func (m *Model) lacks(r *Request) string {
 	if m.Supports != nil {
-		for _, need := range needed(r.Needs) {
+		for _, need := range Needed(r.Needs) {
 			if !slices.Contains(m.Supports, need) {
 				return "no " + need
 			}
@@ -143,9 +143,9 @@ func (m *Model) OutputLimit(inputTokens int) int {
 	return limit
 }
 
-// needed lists the abilities asked for, by their names in the configuration.
-func needed(n chat.Needs) []string {
-	var out []string
+// Needed lists the abilities asked for, by their names in the configuration.
+func Needed(n chat.Needs) []string {
+	out := []string{}
 	for _, a := range []struct {
 		asked bool
 		name  string

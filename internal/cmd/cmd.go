@@ -43,6 +43,7 @@ func commands() []command {
 		{"demo", "play a conversation against a simulated upstream; needs no key", runDemo},
 		{"serve", "serve the proxy", runServe},
 		{"check", "validate the configuration, list the models, ask each one with -probe", runCheck},
+		{"route", "tell what would become of a chat request (a body on stdin), without sending it", runRoute},
 		{"replay", "reckon what recorded TRAFFIC would have cost by each profile; -synth: synthetic conversations", runReplay},
 		{"score", "explain how a prompt (TEXT, or stdin) is scored", runScore},
 		{"stats", "what requests cost and saved, from the ledger", runStats},
