@@ -3,7 +3,10 @@ package cmd
 import (
 	"io"
 	"log/slog"
+	"net/http"
 	"testing"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/understudy-ai/understudy/internal/config"
 )
@@ -41,4 +44,30 @@ func TestRoutingGoesOnAfterRestart(t *testing.T) {
 		t.Errorf("an easy turn after it: %s, want heavy held", got)
 	}
 	closeApp(t, a)
+}
+
+// TestRouteKnowsTheConversations asks about the next turn of a conversation:
+// first the server that runs, then, when none does, the stores.
+func TestRouteKnowsTheConversations(t *testing.T) {
+	noLeaks(t)
+	const admin = "ADMIN=secret"
+	a, _ := start(t, func(c *config.Config) { c.Auth.AdminKeyEnv = "ADMIN" }, admin)
+	cfg := a.cfg
+	cfg.Listen = a.listener.Addr().String()
+	hard := `{"role":"user","content":"Design a fault-tolerant key-value store step by step. Prove that it stays linearizable with at most two failed nodes: first the write path, then recovery."}`
+	resp := post(t, a, `{"model":"auto","messages":[`+hard+`]}`, "X-Session-Id", "one")
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	next := `{"model":"auto","messages":[` + hard + `,{"role":"assistant","content":"Done."},{"role":"user","content":"hi"}]}`
+	held := func(when string) {
+		t.Helper()
+		got, err := explainRoute(t.Context(), cfg, IO{Env: []string{admin}}, http.Header{"X-Session-Id": {"one"}}, "default", []byte(next))
+		if err != nil || gjson.GetBytes(got, "decision.reason").Str != "held" {
+			t.Errorf("%s: %s, %v, want that the tier is held", when, got, err)
+		}
+	}
+	held("while the server runs")
+	closeApp(t, a)
+	held("when it has ended")
 }
