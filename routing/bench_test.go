@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/understudy-ai/understudy/internal/chat"
+	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/scoring"
 )
 
@@ -29,3 +30,27 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkConversation is a turn of a conversation and its answer: decided,
+// observed and written to the journal.
+func BenchmarkConversation(b *testing.B) {
+	r := newTestRouter(b, nil)
+	r.Keep(nowhere{})
+	req := request("auto", scoring.Heavy)
+	turns := []string{"one", "two", "three", "four"}
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		n++
+		req.Turn, req.Score.Tier = turns[n%4], scoring.Light+scoring.Tier(n%3)
+		d, err := r.Decide(req)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Served(&req, d.Model, ledger.Usage{Input: 2000, Cached: 1900, Output: 100}, 0)
+	}
+}
+
+type nowhere struct{}
+
+func (nowhere) Append([]byte) {}

@@ -104,9 +104,10 @@ func (r *Router) begin(req *Request) (Decision, error) {
 	if err := r.setProfile(&d, req, virtualProfile); err != nil {
 		return d, err
 	}
-	d.Baseline, _ = r.cfg.Catalogue.Billed(req.Model)
 	if virtual || req.Model == "" {
 		d.Baseline, _ = r.Default(req.ProcessType)
+	} else {
+		d.Baseline, _ = r.cfg.Catalogue.Billed(req.Model)
 	}
 	return d, nil
 }
