@@ -24,9 +24,22 @@ type KeywordEdit struct {
 	Remove []string // must be in the list; markers are ignored
 }
 
+// Kind is a way of scoring.
+type Kind string
+
+// The kinds of scorer.
+const (
+	// Learned scores by weights that were fitted offline: of the seven dimensions, of concepts in some thirty
+	// languages, of structure, of words and pairs of words.
+	Learned Kind = "learned"
+	// Keyword scores by the weights of the seven dimensions alone.
+	Keyword Kind = "keyword"
+)
+
 // Config says how messages are scored. Start from [DefaultConfig]: the zero Config has no valid boundaries.
 type Config struct {
-	// Weights by dimension name; those not named keep their default. Each is finite and not negative:
+	Kind Kind
+	// Weights of a keyword scorer by dimension name; those not named keep their default. Each is finite and not negative:
 	// simple_indicators is negative already as a feature.
 	Weights map[string]float64
 	// Boundaries between the tiers, in units of the score.
@@ -46,6 +59,7 @@ func DefaultConfig() Config {
 		weights[dimensionNames[d]] = w
 	}
 	return Config{
+		Kind:          Learned,
 		Weights:       weights,
 		Boundaries:    Boundaries{LightStandard: 0, StandardHeavy: 0.4},
 		MinConfidence: 0.55,

@@ -7,7 +7,9 @@ import (
 )
 
 func ExampleScorer_Score() {
-	scorer, err := scoring.New(scoring.DefaultConfig())
+	config := scoring.DefaultConfig()
+	config.Kind = scoring.Keyword
+	scorer, err := scoring.New(config)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -27,34 +27,78 @@ const (
 	lengthOctaves = 6
 )
 
-// features returns the seven features of text, and whether any but length was found.
-func (s *Scorer) features(text string) (v Vector, signal bool) {
+// reading is what was found in a text, or in the parts of it that are read.
+type reading struct {
+	dims     Vector
+	concepts [numConcepts]tally
+	leads    [numConcepts]int // of these, at the start of a sentence
+	marks    marks
+	shape    structure
+	ngrams   ngrams
+}
+
+// examine reads text. Where the first or the last paragraph of a long one asks for something simple ("Summarise in
+// one line:"), that is the request and the rest material.
+func (s *Scorer) examine(text string, r *reading) {
 	if text == "" {
-		return v, false
+		return
 	}
 	first, last := excerpt(text)
-	v = s.read(first)
-	// A paragraph that asks for something simple ("Summarise in one line:") is the request, the other material.
-	if last != "" && v[SimpleIndicators] == 0 {
-		w := s.read(last)
-		if w[SimpleIndicators] < 0 {
-			v = Vector{}
-		}
-		for d := range v {
-			v[d] = min(v[d]+w[d], 1)
-		}
+	switch {
+	case last == "" || s.simple(first):
+		s.read(first, r)
+	case s.simple(last):
+		s.read(last, r)
+	default:
+		s.read(first, r)
+		s.read(last, r)
 	}
+}
+
+// simple reports whether part asks for something simple.
+func (s *Scorer) simple(part string) bool {
+	found := false
+	s.words.match(part, func(h hit) { found = found || h.group == int(SimpleIndicators) }, nil)
+	return found
+}
+
+// features returns the seven features of what was read of a text of so many bytes, and whether any but length was
+// found.
+func (r *reading) features(bytes int) (v Vector, signal bool) {
+	if bytes == 0 {
+		return v, false
+	}
+	v = r.dims
 	signal = v != Vector{}
-	v[TokenCount] = length(len(text))
+	v[TokenCount] = length(bytes)
 	return v, signal
 }
 
-// read returns the features of one part of a text, length left out.
-func (s *Scorer) read(part string) (v Vector) {
+// read adds what is found in one part of a text.
+func (s *Scorer) read(part string, r *reading) {
 	var hits [NumDimensions]tally
 	var marks marks
-	words := s.words.match(part, func(h hit) { hits[h.group].add(h) })
+	var each func(word []byte, split bool, from int)
+	if s.deep {
+		r.ngrams.last = 0
+		each = func(word []byte, split bool, from int) {
+			r.shape.word(word, part[from])
+			r.ngrams.add(word, split)
+		}
+	}
+	words := s.words.match(part, func(h hit) {
+		if h.group < int(NumDimensions) {
+			hits[h.group].add(h)
+			return
+		}
+		c := h.group - int(NumDimensions)
+		r.concepts[c].add(h)
+		if h.leads {
+			r.leads[c]++
+		}
+	}, each)
 	marks.scan(part)
+	var v Vector
 	for d := range v {
 		v[d] = hitValue * float64(hits[d].sum) * thinning(Dimension(d), words)
 	}
@@ -65,7 +109,13 @@ func (s *Scorer) read(part string) (v Vector) {
 		v[d] = min(v[d], 1)
 	}
 	v[SimpleIndicators] = 0 - v[SimpleIndicators] // not -v: no negative zero
-	return v
+	for d := range v {
+		r.dims[d] = min(r.dims[d]+v[d], 1)
+	}
+	if s.deep {
+		r.shape.scan(part)
+		r.marks.scan(part)
+	}
 }
 
 // thinning returns the factor, in (0, 1], that a hit of d keeps in a part of so many words.

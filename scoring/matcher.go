@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	maxPhrase = 8  // words in one part of a phrase
+	maxPhrase = 16 // words in one part of a phrase; scripts without spaces count characters
 	gapWords  = 40 // words that may stand where a phrase has " ... "
 	maxOpen   = 8  // phrases waiting at a gap at a time
 	maxActive = 32 // phrases in progress at a time; more are dropped
@@ -19,6 +19,7 @@ type hit struct {
 	id     int32 // the phrase, an index into matcher.phrases
 	weight int   // 1, or 2 for a phrase marked "!"
 	start  bool  // it counts only at the start of a sentence
+	leads  bool  // of a hit that was found: it stood there
 }
 
 // node is a place in a trie of words.
@@ -95,12 +96,16 @@ func (m *matcher) descend(n *node, words []string) *node {
 }
 
 // match calls found for every phrase in text, once for each time it occurs, in the order of their ends, and
-// returns how many words text has. Phrases may overlap, and one inside another is found beside it.
-func (m *matcher) match(text string, found func(hit)) (words int) {
+// returns how many words text has. Phrases may overlap, and one inside another is found beside it. Each word goes to
+// each as well, unless that is nil.
+func (m *matcher) match(text string, found func(hit), each func(word []byte, split bool, from int)) (words int) {
 	sc := scanner{text: text}
 	var run run
 	for w, ok := sc.next(); ok; w, ok = sc.next() {
 		words++
+		if each != nil {
+			each(w, sc.split, sc.from)
+		}
 		id, known := m.words[string(w)]
 		if sc.split || !known {
 			run.n = 0
@@ -146,6 +151,7 @@ func (r *run) advance(n *node, start bool, words int, found func(hit)) {
 	}
 	for _, h := range n.hits {
 		if start || !h.start {
+			h.leads = start
 			found(h)
 		}
 	}

@@ -8,7 +8,7 @@ const steepness = 12
 
 // Score is what the scorer found in one message.
 type Score struct {
-	// Value is the sum of Contributions.
+	// Value says how hard the message is; see [Scorer.Explain] for what it is made of.
 	Value float64 `json:"score"`
 	// Tier is where Value lies between the boundaries, or Standard when the scorer abstained.
 	Tier Tier `json:"tier"`
@@ -19,7 +19,7 @@ type Score struct {
 	Abstained bool `json:"abstained"`
 	// Dimensions are the features, each in [-1, 1].
 	Dimensions Vector `json:"dimensions"`
-	// Contributions are weight times feature.
+	// Contributions are what each dimension adds to Value. By keywords they are all of it.
 	Contributions Vector `json:"contributions"`
 }
 
@@ -41,9 +41,16 @@ func (m linear) score(features Vector, signal bool) Score {
 		s.Abstained = true
 		return s
 	}
+	m.decide(&s, steepness)
+	return s
+}
+
+// decide sets confidence and tier by the value; certain is the slope of the confidence by the distance from the
+// nearest boundary.
+func (m linear) decide(s *Score, certain float64) {
 	low, high := m.bounds.LightStandard, m.bounds.StandardHeavy
 	distance := math.Min(math.Abs(s.Value-low), math.Abs(s.Value-high))
-	s.Confidence = 1 / (1 + math.Exp(-steepness*distance))
+	s.Confidence = logistic(certain * distance)
 	switch {
 	case s.Confidence < m.minConfidence:
 		s.Abstained = true
@@ -52,5 +59,4 @@ func (m linear) score(features Vector, signal bool) Score {
 	case s.Value > high:
 		s.Tier = Heavy
 	}
-	return s
 }

@@ -9,13 +9,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// newScorer returns the keyword scorer.
 func newScorer(t testing.TB) *Scorer {
 	t.Helper()
-	s, err := New(DefaultConfig())
+	s, err := New(keywordConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func keywordConfig() Config {
+	c := DefaultConfig()
+	c.Kind = Keyword
+	return c
 }
 
 const hardDesign = "Design a fault-tolerant key-value store step by step. Prove that it stays linearizable with " +
@@ -158,7 +165,7 @@ func TestConfidence(t *testing.T) {
 }
 
 func TestConfigChangesScore(t *testing.T) {
-	c := DefaultConfig()
+	c := keywordConfig()
 	c.Weights = map[string]float64{"code_presence": 0.9}
 	c.Keywords = map[string]KeywordEdit{
 		"code_presence":     {Add: []string{"!Flurbo"}, Remove: []string{"Python"}},
@@ -187,7 +194,7 @@ func TestNewErrors(t *testing.T) {
 		change func(*Config)
 		want   []string
 	}{
-		{name: "zero config", change: func(c *Config) { *c = Config{} }, want: []string{"boundaries"}},
+		{name: "zero config", change: func(c *Config) { *c = Config{} }, want: []string{"boundaries", `unknown kind ""`}},
 		{name: "weight of nothing", change: func(c *Config) { c.Weights = map[string]float64{"tokens": 1} }, want: []string{`"tokens"`, "token_count"}},
 		{name: "negative weight", change: func(c *Config) { c.Weights = map[string]float64{"multi_step": -1} }, want: []string{"multi_step", "≥ 0"}},
 		{name: "infinite weight", change: func(c *Config) { c.Weights = map[string]float64{"multi_step": math.Inf(1)} }, want: []string{"multi_step"}},

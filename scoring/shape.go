@@ -85,7 +85,7 @@ func DetectShape(text string) Shape {
 			if h.group != connectors && weights[h.group].n > before && len(signals) < maxSignals {
 				signals = append(signals, string(shapes[h.group])+":"+m.phrases[h.id])
 			}
-		})
+		}, nil)
 		marks.scan(part)
 	}
 	s := Shape{Type: ShapeDraft, Confidence: 0.1, Signals: signals}

@@ -18,6 +18,7 @@ const maxWord = 48
 type scanner struct {
 	text string
 	pos  int
+	from int // where the word that next returned begins
 	buf  [maxWord]byte
 
 	// About the word that next returned:
@@ -30,6 +31,7 @@ func (s *scanner) next() (word []byte, ok bool) {
 	s.start, s.split = s.pos == 0, s.pos == 0
 	for s.pos < len(s.text) {
 		r, size := s.peek()
+		s.from = s.pos
 		switch {
 		case isCJK(r):
 			s.pos += size
@@ -91,9 +93,12 @@ func isLetter(r rune) bool {
 // isCJK reports whether r belongs to a script that is matched by character.
 func isCJK(r rune) bool {
 	switch {
-	case r < 0x3040:
+	case r < 0x0E00:
 		return false
-	case r <= 0x30FF, // kana
+	case r <= 0x0EFF, // Thai, Lao
+		0x1000 <= r && r <= 0x109F, // Burmese
+		0x1780 <= r && r <= 0x17FF, // Khmer
+		0x3040 <= r && r <= 0x30FF, // kana
 		0x31F0 <= r && r <= 0x31FF,
 		0x3400 <= r && r <= 0x4DBF, // Han
 		0x4E00 <= r && r <= 0x9FFF,

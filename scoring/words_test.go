@@ -76,7 +76,7 @@ func TestMatch(t *testing.T) {
 				}
 			}
 			var got []string
-			m.match(tt.text, func(h hit) { got = append(got, m.phrases[h.id]) })
+			m.match(tt.text, func(h hit) { got = append(got, m.phrases[h.id]) }, nil)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("match(%q) (-want +got):\n%s", tt.text, diff)
 			}
@@ -93,7 +93,7 @@ func TestMatchOverflow(t *testing.T) {
 		}
 	}
 	hits := 0
-	words := m.match("a b c d e f g h i j k l m n o p end", func(hit) { hits++ })
+	words := m.match("a b c d e f g h i j k l m n o p end", func(hit) { hits++ }, nil)
 	if words != 17 || hits != maxOpen {
 		t.Errorf("match found %d in %d words, want %d in 17", hits, words, maxOpen)
 	}

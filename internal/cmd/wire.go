@@ -119,7 +119,7 @@ func price(p config.Price) *ledger.Price {
 
 func scoringConfig(p config.PromptRouting) scoring.Config {
 	c := scoring.DefaultConfig()
-	c.Weights, c.MinConfidence = p.Weights, p.MinConfidence
+	c.Kind, c.Weights, c.MinConfidence = scoring.Kind(p.Scorer), p.Weights, p.MinConfidence
 	c.Boundaries = scoring.Boundaries{LightStandard: p.Boundaries.LightStandard, StandardHeavy: p.Boundaries.StandardHeavy}
 	c.Keywords = make(map[string]scoring.KeywordEdit)
 	for dimension, k := range p.Keywords {

@@ -120,10 +120,10 @@ type Profile struct {
 type PromptRouting struct {
 	// ProcessTypes are those whose model follows the prompt tier; the others keep their default. Empty: none.
 	ProcessTypes []string `yaml:"process_types"`
-	// Scorer is keyword.
+	// Scorer is learned or keyword.
 	Scorer     string     `yaml:"scorer"`
 	Boundaries Boundaries `yaml:"boundaries"`
-	// Weights is each dimension's share of the score, in [0, 1].
+	// Weights is each dimension's share of a keyword scorer's score, in [0, 1]. The learned scorer has its own.
 	Weights map[string]float64 `yaml:"weights"`
 	// Keywords edits the built-in keyword lists, by dimension.
 	Keywords map[string]Keywords `yaml:"keywords"`

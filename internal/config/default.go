@@ -55,7 +55,7 @@ func defaultRouting() Routing {
 		Fallbacks:     map[string][]string{},
 		PromptRouting: PromptRouting{
 			ProcessTypes: []string{"channel", "branch"},
-			Scorer:       "keyword",
+			Scorer:       "learned",
 			Boundaries:   Boundaries{LightStandard: 0, StandardHeavy: 0.4},
 			Weights: map[string]float64{
 				"token_count": 0.10, "code_presence": 0.20, "reasoning_markers": 0.20, "simple_indicators": 0.15,

@@ -162,7 +162,7 @@ func (c *Config) checkPromptRouting(k *checker) {
 	for i, process := range p.ProcessTypes {
 		k.oneOf(fmt.Sprintf("%s.process_types.%d", key, i), process, processTypes()...)
 	}
-	k.oneOf(key+".scorer", p.Scorer, "keyword")
+	k.oneOf(key+".scorer", p.Scorer, "learned", "keyword")
 	b := p.Boundaries
 	within(k, key+".boundaries.light_standard", b.LightStandard, -1, 1)
 	within(k, key+".boundaries.standard_heavy", b.StandardHeavy, -1, 1)

@@ -1,0 +1,68 @@
+package scoring
+
+const (
+	ngramBits = 17 // of a slot in the table of weights: 131,072, fewer collisions than one in five n-grams
+
+	// FNV-1a, and 2^32 divided by the golden ratio, which spreads a hash over its upper bits.
+	fnvOffset = 2166136261
+	fnvPrime  = 16777619
+	spread    = 0x9E3779B1
+)
+
+// ngrams sums the weights of a text's words and of its pairs of neighbouring words. Each is hashed to a slot of the
+// table of weights; what shares a slot shares its weights. Digits count as zeros, so that a number is known by its
+// length.
+type ngrams struct {
+	table    []slot // nil: nothing is summed
+	sums     [numJudges]int32
+	n        int
+	last     uint32                         // hash of the word before; 0 where no pair may begin
+	seen     func(slot uint32, gram string) // told of each, unless nil
+	lastWord string                         // kept for seen alone
+}
+
+// slot is what one slot of the table adds, by judge, in units of the judge's scale.
+type slot [numJudges]int8
+
+// add takes the next word, in lower case. With first no pair reaches back over its front.
+func (g *ngrams) add(word []byte, first bool) {
+	if len(word) == 0 {
+		g.last = 0
+		return
+	}
+	h := uint32(fnvOffset)
+	for _, c := range word {
+		if '1' <= c && c <= '9' {
+			c = '0'
+		}
+		h = (h ^ uint32(c)) * fnvPrime
+	}
+	single, pair := slotOf(h), uint32(0)
+	paired := !first && g.last != 0
+	g.sum(single)
+	if paired {
+		pair = slotOf((g.last^g.last>>15)*fnvPrime ^ h)
+		g.sum(pair)
+	}
+	g.last = h
+	if g.seen == nil {
+		return
+	}
+	g.seen(single, string(word))
+	if paired {
+		g.seen(pair, g.lastWord+" "+string(word))
+	}
+	g.lastWord = string(word)
+}
+
+func slotOf(hash uint32) uint32 { return hash * spread >> (32 - ngramBits) }
+
+func (g *ngrams) sum(slot uint32) {
+	g.n++
+	if g.table == nil {
+		return
+	}
+	for j, w := range g.table[slot] {
+		g.sums[j] += int32(w)
+	}
+}
