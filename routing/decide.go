@@ -218,6 +218,7 @@ func (r *Router) settle(d *Decision, req *Request, s *session, now time.Time) {
 	s.ask(asked)
 	if asked >= s.tier {
 		s.move(asked)
+		r.stronger(d, req, s, now)
 		return
 	}
 	d.Tier, d.Reason = s.tier, reasonHeld
@@ -234,7 +235,21 @@ func (r *Router) settle(d *Decision, req *Request, s *session, now time.Time) {
 	}
 }
 
-// economy reckons the move to a lower tier; nil when it changes no model.
+// stronger moves up to a tier whose model is cheaper in this conversation: one
+// whose prompts are read from the cache may cost less than a smaller one that
+// has none.
+func (r *Router) stronger(d *Decision, req *Request, s *session, now time.Time) {
+	for to := s.tier + 1; to <= scoring.Heavy; to++ {
+		if e := r.economy(d, req, s, to, now); e != nil && e.Pays {
+			d.Economy = e
+			s.move(to)
+			d.Tier, d.Reason = to, reasonCheaper
+			return
+		}
+	}
+}
+
+// economy reckons the move to another tier; nil when it changes no model.
 func (r *Router) economy(d *Decision, req *Request, s *session, to scoring.Tier, now time.Time) *Economy {
 	if _, task := r.cfg.TaskOverrides[req.TaskType]; task {
 		return nil

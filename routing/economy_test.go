@@ -364,3 +364,23 @@ func TestListed(t *testing.T) {
 		t.Errorf("once it is listed: %s asked, want small", got)
 	}
 }
+
+// Where the small model has no cache, a conversation of long prompts costs less
+// on a stronger one that has: it moves up, and a light turn doesn't bring it
+// back.
+func TestStrongerIsCheaper(t *testing.T) {
+	k := newTalk(t, func(c *Config) {
+		p := c.Catalogue.byName["small"].Price
+		p.Input, p.CacheRead = 1.5, nil
+	})
+	if d := k.next(request("auto", light), nil); d.Model.Name != "small" || d.Reason != reasonScore {
+		t.Fatalf("the first turn: %s, %s, want small: nothing is known yet", d.Model.Name, d.Reason)
+	}
+	var last Decision
+	for range 5 {
+		last = k.next(request("auto", light), nil)
+	}
+	if last.Model.Name != "mid" || last.Reason != reasonStay || last.Tier != standard {
+		t.Errorf("later: %s, %s, tier %v, want to stay with mid", last.Model.Name, last.Reason, last.Tier)
+	}
+}

@@ -65,7 +65,7 @@ func TestNeverBelowTheTurn(t *testing.T) {
 			}
 			inherits := d.Reason == reasonTerse || d.Reason == reasonTurn
 			switch d.Reason {
-			case reasonScore, reasonHeld, reasonStay, reasonForced, reasonTurn, reasonTerse:
+			case reasonScore, reasonHeld, reasonStay, reasonCheaper, reasonForced, reasonTurn, reasonTerse:
 				want, _ := r.cfg.Catalogue.Find(r.cfg.Profiles[d.Profile].Model(d.Tier))
 				if d.Reason == reasonTurn && turn[d.Model] {
 					want = d.Model

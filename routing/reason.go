@@ -9,6 +9,7 @@ const (
 	reasonTerse     = "terse"     // a short follow-up keeps the conversation's tier
 	reasonHeld      = "held"      // too early to go down
 	reasonStay      = "stay"      // going down would not pay
+	reasonCheaper   = "cheaper"   // a stronger model costs less in this conversation
 )
 
 // Those for a model that is not the tier's:

@@ -163,3 +163,23 @@ func TestTraffic(t *testing.T) {
 		t.Errorf("err = %v, want %v", err, stop)
 	}
 }
+
+// Whatever a line holds, it is read or refused.
+func FuzzRead(f *testing.F) {
+	f.Add(`{"ts":1,"session":"a","body":{"model":"auto","messages":[{"role":"user","content":"hard"}]},"usage":{"prompt_tokens":2,"completion_tokens":1}}`)
+	f.Add(`{"id":"1","at":"2026-11-30T10:00:00Z","tier":"heavy","reason":"held","usage_known":true,"usage":{"input":5}}`)
+	f.Add("{}\n\n[]")
+	f.Fuzz(func(t *testing.T, lines string) {
+		steps, err := Read(strings.NewReader(lines), byWord{}, func(int) {})
+		if err != nil && steps != nil {
+			t.Errorf("%d steps beside %v", len(steps), err)
+		}
+		w, worldErr := newWorld(Books()[0], shipped())
+		if worldErr != nil {
+			t.Fatal(worldErr)
+		}
+		if _, err := Traffic(w.cfg, steps, func() error { return nil }); err != nil {
+			t.Errorf("replaying %q: %v", lines, err)
+		}
+	})
+}

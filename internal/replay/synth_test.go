@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/routing"
 	"github.com/understudy-ai/understudy/scoring"
 )
@@ -121,3 +122,27 @@ func TestProvider(t *testing.T) {
 }
 
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
+
+// A light model without a cache may cost more, over a conversation of an agent,
+// than a stronger one that has one. The policy finds out and moves up.
+func TestStrongerMayBeCheaper(t *testing.T) {
+	read := 0.1
+	w, err := newWorld(Book{Prices: [3]ledger.Price{{Input: 0.3, Output: 0.5}, {Input: 1, Output: 4, CacheRead: &read}, {Input: 5, Output: 20}}}, shipped())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range Kinds() {
+		if k.loops[1] == 1 {
+			continue
+		}
+		for seed := range uint64(8) {
+			c, err := w.compare(k.Generate(seed, scoring.Light, scoring.Standard))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Ratio() > 1.03 || c.Policy.BelowTier > 0 {
+				t.Errorf("%s, seed %d: %.3f of the best single model's cost; each turn %.3f", k.Name, seed, c.Ratio(), c.EachTurn.CostUSD/c.Fixed.CostUSD)
+			}
+		}
+	}
+}
