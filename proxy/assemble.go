@@ -39,10 +39,27 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	if err != nil {
 		return &stepError{"memory", err}
 	}
-	if x.fits() {
+	if x.squeeze(in) {
 		x.insert()
 	}
 	return nil
+}
+
+// squeeze makes the plan fit the model's window: memory goes first, then the
+// scaffold. It is false when there is no room even for what is left, or
+// nothing is left; then the request goes out as it came.
+func (x *exchange) squeeze(in assemble.Input) bool {
+	for _, withoutScaffold := range []bool{false, true} {
+		if x.fits() {
+			break
+		}
+		in.FormatFixed = in.FormatFixed || withoutScaffold
+		var err error
+		if x.prompt, err = x.s.cfg.Assembly.Sessions.Plan(assemble.Conversation{}, x.turns, in, nil); err != nil {
+			return false
+		}
+	}
+	return x.fits()
 }
 
 // hear reads what the human said in the whole conversation.
@@ -65,18 +82,20 @@ func (x *exchange) conversation() assemble.Conversation {
 	return assemble.Conversation{Tenant: x.who.tenant, Agent: x.who.agent, User: x.who.user, Session: session}
 }
 
-// fits reports whether the model's window has room for what we would add. A
-// request that fills it goes out as it came: it must not fail because of us.
+// fits reports whether the model's window has room for what we would add, the
+// answer and a tenth more, since tokens are estimated: a request that fits must
+// not fail because of us.
 func (x *exchange) fits() bool {
 	m := x.billed()
 	if m == nil || m.Context == 0 {
 		return true
 	}
-	added := len(x.prompt.SystemBlock)
+	bytes := x.view.TextBytes + len(x.prompt.SystemBlock)
 	for _, p := range x.prompt.Prefixes {
-		added += len(p.Text)
+		bytes += len(p.Text)
 	}
-	return (x.view.TextBytes+added)/bytesPerToken <= m.Context
+	answer := min(x.view.MaxOutput, m.OutputLimit(bytes/bytesPerToken))
+	return bytes/bytesPerToken*11/10+answer <= m.Context
 }
 
 // insert turns the plan into edits and counts what it adds.

@@ -2,7 +2,10 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/understudy-ai/understudy/assemble"
@@ -61,4 +64,32 @@ func (a *app) agentTexts(c config.Agent) (*agentTexts, error) {
 		t.persona = &assemble.Persona{Name: c.Persona.Name, Text: c.Persona.Text}
 	}
 	return t, t.open()
+}
+
+// dropPrompts takes what conversations were told from the data folder, which
+// no server may hold meanwhile.
+func dropPrompts(ctx context.Context, dataDir string, match func(assemble.Conversation, []string) bool) (err error) {
+	path := filepath.Join(dataDir, promptsFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	assembler, err := assemble.New(assemble.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	sessions, err := assemble.NewSessions(assembler, assemble.DefaultSessionOptions())
+	if err != nil {
+		return err
+	}
+	prompts, err := journal.Open(ctx, journal.Config{Path: path, Snapshot: sessions.Snapshot}, sessions.Restore)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, prompts.Close()) }()
+	if err := prompts.Check(); err != nil { // what can't be read can't be searched
+		return err
+	}
+	sessions.Keep(prompts)
+	_, err = sessions.Drop(ctx, match)
+	return err
 }

@@ -46,7 +46,6 @@ func TestConversationGoesOnAfterRestart(t *testing.T) {
 	}
 	restart := func() {
 		t.Helper()
-		closeApp(t, a)
 		var err error
 		if a, err = startApp(t.Context(), cfg, IO{}, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
@@ -60,6 +59,7 @@ func TestConversationGoesOnAfterRestart(t *testing.T) {
 	if text := two[0].Raw + two[3].Raw; !strings.Contains(text, "NATS for the event") || !strings.Contains(text, "PostgreSQL for the ledger") {
 		t.Fatalf("memory is not in %s", text)
 	}
+	closeApp(t, a)
 	restart()
 	three := send(third)
 	if diff := cmp.Diff(raws(two), raws(three[:len(two)])); diff != "" {
@@ -84,6 +84,7 @@ func TestConversationGoesOnAfterRestart(t *testing.T) {
 			t.Errorf("%s still holds what ana said (%v)", path, err)
 		}
 	}
+	closeApp(t, a)
 	restart()
 	for _, m := range send(third) {
 		if strings.Contains(m.Raw, "PostgreSQL for the ledger") {
@@ -147,5 +148,37 @@ func TestIdentityFilesAreReadAgain(t *testing.T) {
 	}
 	if len(edition) != 4 {
 		t.Errorf("%d editions, want 4", len(edition))
+	}
+}
+
+// TestForgottenOffline holds that a user who is forgotten while no server runs
+// is gone from what conversations were told, and nobody else is.
+func TestForgottenOffline(t *testing.T) {
+	noLeaks(t)
+	a, _ := start(t, func(*config.Config) {})
+	for _, user := range []string{"ana", "bob"} {
+		post(t, a, `{"model":"auto","messages":[{"role":"user","content":"We decided to use NATS for the shop of `+user+`."}]}`, "X-User-Id", user, "X-Session-Id", "one")
+		if err := a.memory.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		post(t, a, `{"model":"auto","messages":[{"role":"user","content":"What of the shop?"}]}`, "X-User-Id", user, "X-Session-Id", "two")
+	}
+	closeApp(t, a)
+	held := func() string {
+		raw, err := os.ReadFile(filepath.Join(a.cfg.DataDir, promptsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	if text := held(); !strings.Contains(text, "shop of ana") || !strings.Contains(text, "shop of bob") {
+		t.Fatal("the file of prompts doesn't hold what was told")
+	}
+	ofAna := func(whose assemble.Conversation, _ []string) bool { return whose.User == "ana" }
+	if err := dropPrompts(t.Context(), a.cfg.DataDir, ofAna); err != nil {
+		t.Fatal(err)
+	}
+	if text := held(); strings.Contains(text, "shop of ana") || !strings.Contains(text, "shop of bob") {
+		t.Error("the file of prompts holds ana's, or bob's no more")
 	}
 }

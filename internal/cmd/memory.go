@@ -11,10 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/memory"
 )
 
@@ -249,12 +251,23 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 	if err != nil {
 		return err
 	}
+	path, err := f.path(o)
+	if err != nil {
+		return err
+	}
 	return f.with(ctx, o, false, func(store *memory.Store) error {
 		n := 1
+		told := func(_ assemble.Conversation, memories []string) bool { return slices.Contains(memories, *id) }
 		if *id != "" {
 			err = store.Forget(ctx, scope, *id)
 		} else {
 			n, err = store.ForgetUser(ctx, f.tenant, f.user, agent)
+			told = func(whose assemble.Conversation, _ []string) bool {
+				return whose.Tenant == f.tenant && whose.User == f.user && (agent == "" || whose.Agent == agent)
+			}
+		}
+		if err == nil {
+			err = dropPrompts(ctx, filepath.Dir(path), told)
 		}
 		if err != nil {
 			return err
