@@ -138,7 +138,16 @@ type Prefix struct {
 }
 
 // Account tells of the block and the newest turn's prefix in full, with frames and characters counted over all texts.
-func (p *Plan) Account() Assembled { return account(&p.in, p.block, p.newest, p.earlier...) }
+// Of the zero Plan it tells nothing.
+func (p *Plan) Account() Assembled {
+	if p.block == nil {
+		return Assembled{}
+	}
+	return account(&p.in, p.block, p.newest, p.earlier...)
+}
+
+// MemoryIDs lists the memories that all texts show.
+func (p *Plan) MemoryIDs() []string { return p.Account().FrameIDs }
 
 // Fill completes an input with what memory knows. It is asked only for a turn that nothing was rendered for yet, and
 // then for what a search found for the query; with opening also for everything that an epoch opens with.

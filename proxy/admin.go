@@ -118,5 +118,8 @@ func (s *Server) request(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(e)
+	return c.JSON(struct {
+		ledger.Entry
+		*Inspection // absent when nothing is kept of it
+	}{e, s.captures.find(e.Tenant, e.ID).inspection()})
 }

@@ -122,6 +122,7 @@ func (x *exchange) fallBack(f routing.Failure, out *outbound) bool {
 		return false
 	}
 	x.reassemble(before)
+	x.capture()
 	x.entry.WarmTokens, x.entry.Switched = x.decision.BaselineWarm, x.decision.Switched
 	out.upstream = x.s.upstreams[x.decision.Model.Upstream]
 	return x.splice(out, slices.Concat(x.modelEdits(), x.edits, x.added)) == nil

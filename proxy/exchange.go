@@ -39,6 +39,7 @@ type exchange struct {
 	edits    []chat.Edit // of the body, but for the model's and the prompt's
 	added    []chat.Edit // what assembly adds to the prompt
 	prompt   assemble.Plan
+	seen     capture // what is kept for looking at it
 
 	askedUsage bool // the usage chunk of a stream was our wish, not the client's
 	scored     bool // score and shape hold
@@ -177,6 +178,7 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 		x.s.cfg.Router.Served(&x.request, x.billed(), e.Usage, e.InjectedMemoryTokens+e.InjectedScaffoldTokens)
 	}
 	x.s.cfg.Ledger.Record(*e)
+	x.s.captures.keep(x)
 	x.measure()
 	x.learn()
 	level := slog.LevelDebug // a line a request is for looking closely; metrics and ledger have the good ones

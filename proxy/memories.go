@@ -159,8 +159,12 @@ func (s *Server) forgetUser(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"forgotten": n})
 }
 
-// drop ends what conversations were told.
+// drop ends what conversations were told, and what is kept of it to look at.
 func (s *Server) drop(ctx context.Context, match func(whose assemble.Conversation, memories []string) bool) error {
+	s.captures.forget(func(c *capture) bool {
+		whose := assemble.Conversation{Tenant: c.tenant, Agent: c.agent, User: c.user, Session: c.session}
+		return c.enabled && match(whose, c.plan.MemoryIDs())
+	})
 	if s.cfg.Assembly == nil {
 		return nil
 	}

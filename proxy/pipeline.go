@@ -59,6 +59,7 @@ func (x *exchange) plan() (*outbound, error) {
 		out.upstream = s.upstreams[m.Upstream]
 	}
 	out.hideUsage = x.askedUsage
+	x.capture()
 	return out, nil
 }
 

@@ -77,8 +77,9 @@ type Config struct {
 	Scorer    Scorer          // used when Router or Assembly is set
 	Router    *routing.Router // nil: routing off
 	Catalogue *routing.Catalogue
-	Memory    Memory    // nil: memory off
-	Memories  Memories  // for the admin API; nil: not served
+	Memory    Memory   // nil: memory off
+	Memories  Memories // for the admin API; nil: not served
+	Capture   CaptureConfig
 	Assembly  *Assembly // nil: assembly off, and nothing recalled goes anywhere
 	Ledger    *ledger.Ledger
 	Metrics   *metrics.Metrics
@@ -95,11 +96,12 @@ type Server struct {
 	buffers   buffers
 	seed      maphash.Seed // of frame
 	steps     seldom       // log lines of smart steps that fail
+	captures  *captures
 }
 
 // New builds the server and its upstream pools; it connects to nothing yet.
 func New(cfg Config) (*Server, error) {
-	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream), seed: maphash.MakeSeed()}
+	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream), seed: maphash.MakeSeed(), captures: newCaptures(cfg.Capture)}
 	for name, uc := range cfg.Upstreams {
 		switch cfg.Auth.Mode {
 		case AuthKeys:
@@ -168,6 +170,8 @@ func (s *Server) newApp() *fiber.App {
 	api.Get("/ledger/export", s.export)
 	api.Get("/requests", s.requests)
 	api.Get("/requests/:id", s.request)
+	api.Get("/channels", s.listChannels)
+	api.Get("/channels/inspect", s.inspectChannel)
 	if s.cfg.Memories != nil {
 		s.routeMemories(api)
 	}

@@ -28,6 +28,7 @@ func (a *app) proxyConfig(ctx context.Context, o IO) (proxy.Config, error) {
 		Catalogue: a.catalogue, Ledger: a.ledger, Metrics: a.metrics,
 		Limits: proxy.Limits{BodyBytes: cfg.Limits.BodyBytes, HeaderBytes: cfg.Limits.HeaderBytes, SmartBudget: cfg.Limits.SmartBudget},
 	}
+	pc.Capture = proxy.CaptureConfig{Enabled: cfg.Assemble.Capture.Enabled, TTL: cfg.Assemble.Capture.TTL, Bytes: cfg.Assemble.Capture.Bytes}
 	for name, u := range cfg.Upstreams {
 		key, err := u.APIKey(o.getenv)
 		if err != nil {

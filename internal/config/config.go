@@ -213,6 +213,17 @@ type Assemble struct {
 	ConfidenceThreshold float64 `yaml:"confidence_threshold"`
 	// HoldOut is the share of sessions, in [0, 1], that get no scaffold, so that its effect can be measured.
 	HoldOut float64 `yaml:"hold_out"`
+	Capture Capture `yaml:"capture"`
+}
+
+// Capture says what is kept in RAM of the newest prompts, so that /api can show them.
+type Capture struct {
+	// Enabled keeps texts. Without it /api knows which channels there are, and no more.
+	Enabled bool `yaml:"enabled"`
+	// TTL is how long a request is kept at most.
+	TTL time.Duration `yaml:"ttl"`
+	// Bytes bounds all that is kept; the oldest go first.
+	Bytes int `yaml:"bytes"`
 }
 
 // Ledger says how long accounts are kept.
