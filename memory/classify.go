@@ -9,8 +9,14 @@ import (
 var remember = []*regexp.Regexp{
 	compile(wish + `(?i:,? that| this ?[:,-]|,? da|,? dass| que| che|:|,) ?(.+)`),
 	compile(wish + ` ((?i:my|our|i|i'm|we) .+)`),
-	compile(`^(?i:(?:note to self|note|important|napomena) ?: ?|(?:for the record|fyi)[:,] )(.+)`),
+	compile(`^(?i:please note that |(?:note to self|note|important|napomena) ?: ?|(?:for the record|fyi)[:,] )(.+)`),
 }
+
+// asksToKeep is a wish in the form of a question.
+var asksToKeep = compile(`^(?i:(?:please,? )?(?:can|could|would|will) you (?:please )?(?:remember|note|keep in mind)(?: for me)? that (.{4,}?))\?$`)
+
+// task begins what is to be done now, not kept.
+var task = compile(`^(?i:(?:only |just |please )*` + actions + `\b)`)
 
 // wishWords are those of remember and mark as [rule] has them.
 const wishWords = "merk vergiss souviens oublie recuerda ricorda vidu remember mind forget zapamti zapamtite note important napomena record fyi know"
@@ -34,7 +40,7 @@ var specimen = compile(`(?i)\b(?:says?|said|letter|sentence|story|essay|e-?mail|
 // with.
 var (
 	personas = []string{"you are ", "you're ", "act as ", "pretend "}
-	jokes    = []string{"kidding", "joking"}
+	jokes    = []string{"kidding", "joking", "decided nothing"}
 )
 
 // foreign reports whether what begins at i of a sentence is somebody else's or
@@ -64,7 +70,13 @@ func classify(sentence string) draft {
 		return draft{}
 	}
 	set := triggered(sentence)
-	if set.empty() || question(sentence) {
+	if set.empty() {
+		return draft{}
+	}
+	if question(sentence) {
+		if m := asksToKeep.FindStringSubmatch(sentence); m != nil && set.wishes() {
+			return draft{typ: Fact, content: cut(m[1])}
+		}
 		return draft{}
 	}
 	if !set.wishes() {
@@ -79,7 +91,7 @@ func classify(sentence string) draft {
 		if d := stated(m[1], set); d.typ != "" {
 			return d
 		}
-		if len(tokens(m[1])) == 0 {
+		if len(tokens(m[1])) == 0 || task.MatchString(m[1]) {
 			return draft{}
 		}
 

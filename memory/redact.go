@@ -26,11 +26,24 @@ var secrets = []secret{
 	{"credentials", []string{"://"}, false, shape(`://([^\s/:@"'<>\[\]]*:[^\s/@"'<>\[\]]+)@`), nil},
 	{"aws_key", []string{"AKIA", "ASIA", "AROA", "AIDA"}, false, shape(`[A-Z]{4}[0-9A-Z]{16}\b`), nil},
 	{"api_key", []string{"sk-", "sk_", "pk-", "pk_", "rk-", "rk_"}, false, shape(`..[-_][\w-]{6,}`), hasDigit},
+	{"api_key", []string{
+		"ya29.", "SG.", "shpat_", "shpss_", "shpca_", "dop_v1_", "key-", "AA", "sq0", "dapi", "glsa_", "lin_api_", "xai-", "gsk_", "r8_", "PMAK-", "NRAK-", "figd_", "ATATT3x",
+	}, false, shape(`(?:ya29\.[\w-]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|shp(?:at|ss|ca)_[0-9a-f]{32}|dop_v1_[0-9a-f]{32,}|key-[0-9a-f]{32}|AA[\w-]{33}\b|` +
+		`sq0[a-z]{3}-[\w-]{20,}|dapi[0-9a-f]{32}|glsa_\w{20,}|lin_api_\w{20,}|xai-\w{20,}|gsk_\w{20,}|r8_\w{20,}|PMAK-[\w-]{20,}|NRAK-\w{20,}|` +
+		`figd_[\w-]{20,}|ATATT3x[\w-]{20,})`), hasDigit},
 	{"api_key", []string{"gh", "github_pat_", "glpat-", "xox", "AIza", "hf_", "npm_", "pypi-"}, false, shape(`(?:gh[opsur]_\w{20,}|` +
 		`github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|pypi-[\w-]{20,})`), nil},
 	{"bearer", []string{"bearer"}, true, shape(`(?i:bearer)\s+([\w.~+/=-]{12,})`), hasDigit},
-	{"secret", []string{"api", "access", "secret", "private", "auth", "refresh", "client", "token"}, true, namedSecret, hasDigit},
+	{"bearer", []string{"basic"}, true, shape(`(?i:basic)\s+([A-Za-z0-9+/]{8,}={0,2})`), namesUser},
+	{"secret", []string{"account", "shared", "signing", "encryption", "api", "access", "secret", "private", "auth", "refresh", "client", "token"}, true, namedSecret, hasDigit},
+	{"secret", []string{"key"}, true, namedKey, strong},
+	{"secret", []string{"seed", "recovery", "mnemonic"}, true, shape(`(?i:(?:seed|recovery) phrase|mnemonic)(?: is|:)\s*((?:[a-z]+ ){11,23}[a-z]+)`), nil},
+	{"password", []string{"pass"}, true, shape(`(?i:pass)\s*[:=]\s*([^\s,;"'.!?]{3,})`), likelyPassword},
+	{"pin", []string{"pin"}, true, shape(`(?i:pin(?: code| number)?)(?: is|\s*[:=])\s*(\d{4,8})\b`), nil},
+	{"pin", []string{"cvv", "cvc"}, true, shape(`(?i:cv[vc]2?)(?: is|\s*[:=])?\s*(\d{3,4})\b`), nil},
+	{"ssn", []string{"ssn", "social"}, true, shape(`(?i:ssn|social security number)(?: is|:)?\s*(\d{3}-\d{2}-\d{4})\b`), nil},
 	{"password", []string{
+		"mot de passe", "wachtwoord", "senha", "heslo", "parola", "kennwort",
 		"password", "passwd", "passcode", "passphrase", "pwd", "lozinka", "šifra", "Šifra", "passwort", "contraseña",
 	}, true, namedPassword, likelyPassword},
 	{"card", []string{"2", "3", "4", "5", "6"}, false, card, luhn},
@@ -57,8 +70,8 @@ var startsBy = func() (table [256][]start) {
 }()
 
 // Redact replaces what looks like a password, key, token or card number in
-// text by "[redacted:kind]", where kind is password, secret, api_key, aws_key,
-// bearer, jwt, private_key, credentials or card. It errs towards hiding, but
+// text by "[redacted:kind]", where kind is password, pin, secret, api_key,
+// aws_key, bearer, jwt, private_key, credentials, ssn or card. It errs towards hiding, but
 // talk about secrets ("no API key in the build", "the password is required")
 // stays as it is.
 func Redact(text string) string {

@@ -40,15 +40,15 @@ type rule struct {
 // rules in order of trust; the first that matches wins.
 var rules = []rule{
 	// Identity.
-	{Identity, "name ime zovem hei appelle llamo chiamo chamo nom nombre nome", "", clause(`(?i:my name is|my name's|ime mi je|zovem se|ich heiße|mein name ist|je m'appelle|mon nom est|me llamo|mi nombre es|mi chiamo|me chamo|meu nome é) ` +
+	{Identity, "name ime zovem hei appelle llamo chiamo chamo nom nombre nome", "", clause(`(?i:my name is|my name's|ime mi je|moje ime je|zovem se|ich heiße|mein name ist|je m'appelle|mon nom est|me llamo|mi nombre es|mi chiamo|me chamo|meu nome é) ` +
 		`(?i:spelled |spelt |written )?(\p{L}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+){0,2})`), slot("user", "name")},
-	{Identity, "call called", "", clause(`(?i:(?:you can |just )?call me|i'm called|i am called) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)(?:[.,!]|$)`), slot("user", "name")},
+	{Identity, "call called calls go zovi", "", clause(`(?i:(?:you can |just )?call me|i'm called|i am called|i go by|(?:everyone|everybody|people|friends|my friends) calls? me|zovi me) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)(?:[.,!]|$)`), slot("user", "name")},
 	{Identity, "m am sam bin suis soy sono", "", clause(`(?i:i'm|i am|ja sam|ich bin|je suis|soy|sono) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?), (?i:nice|pleased|glad|drago|an? |the |from |iz |aus |de |und |i |\p{L}+ (?:iz|u|aus|at|from|na) )`), slot("user", "name")},
 	{Identity, "live reside based living", "", clause(`(?i:i ` + adverb + `(?:live|reside)|i'm ` + adverb + `(?:based|living)|i am ` + adverb + `(?:based|living)) in ` + name), slot("user", "location")},
-	{Identity, "moved relocated ivim wohne lebe habite vivo abito moro", "", clause(`(?i:(?:i|we)(?:'ve| have)? ` + adverb + `(?:moved|relocated) (?:from (?:the )?\p{L}+(?: \p{Lu}\p{L}+)? )?to|živim u|živimo u|ich (?:wohne|lebe) (?:\S+ ){0,3}in|j'habite [àa]|vivo (?:en|a)|abito a|moro em) ` + name), slot("user", "location")},
+	{Identity, "moved relocated ivim selio selila preselio preselila wohne lebe habite vivo abito moro", "", clause(`(?i:(?:i|we)(?:'ve| have)? ` + adverb + `(?:moved|relocated) (?:from (?:the )?\p{L}+(?: \p{Lu}\p{L}+)? )?to|živim u|živimo u|(?:pre)?seli(?:o|la) sam se u|ich (?:wohne|lebe) (?:\S+ ){0,3}in|j'habite [àa]|vivo (?:en|a)|abito a|moro em) ` + name), slot("user", "location")},
 	{Identity, "work working", "", clause(`(?i:i (?:no longer|don't|do not|stopped) work(?:ing)? (?:at|for)) ` + name), noLonger("user", "employer")},
-	{Identity, "work working radim joined job arbeite travaille trabajo lavoro", "", clause(`(?i:i(?:'m| am)? ` + adverb + `work(?:ing)? (?:remotely |full-time |part-time |from home )?(?:at|for)|radim (?:\p{L}+ ){0,3}(?:u|za)(?: firm[iu])?|i ` + adverb +
-		`joined|i ` + adverb + `(?:started|start) (?:working|a (?:new )?job) (?:at|for)|ich arbeite (?:bei|für)(?: der| dem)?|je travaille (?:chez|pour)|trabajo (?:en|para)|lavoro (?:per|da|in)) ` + name), slot("user", "employer")},
+	{Identity, "work working radim joined job role position arbeite travaille trabajo lavoro", "", clause(`(?i:i(?:'m| am)? ` + adverb + `work(?:ing)? (?:remotely |full-time |part-time |from home )?(?:at|for)|radim (?:\p{L}+ ){0,3}(?:u|za)(?: firm[iu])?|i ` + adverb +
+		`joined|i ` + adverb + `(?:started|start) (?:working|a (?:new )?job) (?:at|for)|i(?:'ve)? (?:got|have|took|landed|found) (?:a |my )?(?:new )?(?:job|role|position) (?:at|with)|i work in [\p{L} ]{3,25} (?:at|for)|ich arbeite (?:bei|für)(?: der| dem)?|je travaille (?:chez|pour)|trabajo (?:en|para)|lavoro (?:per|da|in)) ` + name), slot("user", "employer")},
 	{Identity, "work", "", clause(`(?i:i ` + adverb + `work (?:at|for|in) (?:an?|the) (?:[\p{L}-]+ ){0,3}(?:company|startup|agency|bank|bakery|school|hospital|university|shop|store|firm|restaurant|office|factory|studio|lab|library|hotel|clinic|ngo|farm|museum|theatre|government|ministry)\b)`), nil},
 	{Identity, "work working radim", "", clause(`(?i:i ` + adverb + `work as|i'm working as|i am working as|radim kao) ((?i:an? |the )?[\p{L}][\p{L} -]{2,40})`), slot("user", "occupation")},
 	{Identity, professions + " cto ceo cfo coo vp head lead director owner intern", "", clause(`(?i:i'm|i am) (?i:an? |the )((?:[\p{L}-]+ ){0,3}(?i:` + strings.ReplaceAll(professions, " ", "|") + `|CTO|CEO|CFO|COO|VP|head of|lead of|director|owner of|intern at))\b`), slot("user", "occupation")},
@@ -59,21 +59,24 @@ var rules = []rule{
 	{Identity, "imam imamo", "", clause(`(?i:imam(?:o)? (?:jednog|jednu|jedno|dva|dve|tri|četiri|pet|\d) (?:\p{L}+ )?(?:sin|sina|sinova|ćerk\p{L}+|kćer\p{L}*|dece|deteta|dete|psa|pasa|mačk\p{L}+|brata|braće|sestr\p{L}+))(?:\P{L}|$)`), nil},
 	{Fact, relatives, "is has works lives goes studies plays loves likes speaks", clause(`(?i:my (?:older |younger )?(?:` + strings.ReplaceAll(relatives, " ", "|") + `)),? \p{Lu}\p{Ll}+,? (?i:is|has|works|lives|goes|studies|plays|loves|likes|speaks) .{3,}`), refuseTrouble},
 	{Identity, "birthday born speak", "", clause(`(?i:my birthday is|i was born (?:on|in)) .{2,}|(?i:i ` + adverb + `speak (?:fluent |native )?)\p{Lu}`), nil},
-	{Identity, "from come", "", clause(`(?i:i'm (?:originally )?from|i am (?:originally )?from|i (?:originally )?come from) ` + name), slot("user", "origin")},
+	{Identity, "from come iz", "", clause(`(?i:i'm (?:originally )?from|i am (?:originally )?from|ja sam iz|i (?:originally )?come from) ` + name), slot("user", "origin")},
 	{Identity, "email phone timezone zone pronouns address nationality nickname job profession employer company hometown tongue language username handle", "", clause(`(?i:my ((?:work |home |private )?(?:email(?: address)?|phone(?: number)?|time ?zone|pronouns|address|nationality|nickname|job|profession|employer|company|hometown|mother tongue|native language|(?:github |gitlab )?(?:username|handle))) (?:is|are)) (.{2,})`), slotMine},
 	{Identity, "study studying studied teach", "", clause(`(?i:i ` + adverb + `(?:study|teach)|i'm ` + adverb + `studying|i studied) [\p{L} ]{3,40} (?i:at|in) (?:the )?\p{Lu}`), nil},
 	{Identity, "handed blind deaf dyslexic diabetic retired married single divorced mother father parent", "", clause(`(?i:(?:i'm|i am) (?:an? )?(?:left-handed|right-handed|colou?r-?blind|deaf|dyslexic|diabetic|retired|married|single|divorced|(?:single |new )?(?:mother|father|parent))(?: of .+)?)(?:[.,!]|$)`), nil},
 
 	// Standing instructions and preferences.
-	{Preference, "always never now forward future ubudu", "", clause(`(?i:please )?(?i:i (?:want|need|would like|expect) you to (?:always|never) \w+|(?:always|never|from now on|going forward|in (?:the )?future|za ubuduće|ubuduće),? ` +
+	{Preference, "always never now forward future ubudu", "", clause(`(?i:please )?(?i:(?:i (?:want|need|would like|expect) you|(?:make sure|be sure|remember|try)(?: that)?(?: you)?)(?: to)? (?:always|never) \w+|(?:always|never|from now on|going forward|in (?:the )?future|za ubuduće|ubuduće),? ` +
 		`(?:please )?(?:always |never )?(?:don't |do not )?(?:` + actions + `|` + serbianActions + `))(?:\P{L}|$)`), instruction},
-	{Preference, "answers replies responses", "", anywhere(`^(?i:(?:please )?(?:keep|make|write|format) (?:your |all |all your |the )?(?:answers|replies|responses)\b)`), instruction},
+	{Preference, "answers replies responses stop ever", "", anywhere(`^(?i:(?:please )?stop (?:calling|adding|using|writing|saying|starting|ending|repeating|apologi[sz]ing) .{2,}|no [\p{L} -]{3,40}(?:,? please)?,? (?:ever|in (?:your|my) (?:answers|replies))\b|(?:please )?(?:keep|make|write|format) (?:your |all |all your |the )?(?:answers|replies|responses)\b)`), instruction},
 	{Preference, "answer answers reply replies response responses message messages", "", anywhere(`^(?i:(?:please )?(?:don't|do not|never|stop|avoid|always) .{2,80}\b(?:in|with|from) (?:your|all|every|any) (?:answers?|replies|reply|responses?|messages?)\b)`), instruction},
-	{Preference, "now forward future", "", anywhere(`^(?i:(?:please )?` + actions + ` .{2,80}\b(?:from now on|going forward|in (?:the )?future)\.?$)`), instruction},
+	{Preference, "now forward future general rule", "", anywhere(`^(?i:(?:please )?` + actions + ` .{2,80}\b(?:from now on|going forward|in (?:the )?future|in general|as a rule)\.?$)`), instruction},
+	{Preference, "reviews emails answers replies summaries reports meetings commits docs documents presentations", "in for", anywhere(`^(?i:(?:in|for) (?:all |my |our |your )?(?:\p{L}+ )?(?:reviews|emails|answers|replies|summaries|reports|meetings|commits|docs|documents|presentations),? (?:please |always )*` + actions + `\b)`), instruction},
+	{Preference, "best better well", "me", anywhere(`^(?i:[\p{L}' -]{3,60} works? (?:best|better|well) for me\b)`), refuseVague},
+	{Preference, "eat drink more", "i", clause(`(?i:i (?:can't|cannot|don't|do not|never) (?:eat|drink) .{3,}|i'm more of an? .{3,}(?:person|learner|type)\b)`), refuseVague},
 	{Preference, "when whenever time", "", clause(`(?i:(?:when|whenever|every time|each time) (?:i|you|we) [^,]{3,80}, (?:please |always |never |just )*(?:don't |do not )?` + actions + `\b)`), refuseOnce},
 	{Preference, "unless", "", anywhere(`^(?i:(?:[^,]{3,60}, )?(?:please )?` + actions + ` .{2,80} unless (?:i|asked|told|otherwise)\b)`), instruction},
 	{Preference, "address", "", anywhere(`^(?i:(?:please )?address me \p{L}+)`), instruction},
-	{Preference, "odgovaraj antworte ponds responde rispondi responda pi koristi", "", clause(`(?i:(?:odgovaraj|piši|koristi)(?: mi)? (?:uvek|samo|ubuduće|isključivo)|antworte(?: mir)?(?: bitte)? (?:immer|nur|stets)|réponds(?:-moi)? (?:toujours|uniquement)|responde(?:me)? siempre|rispondi sempre|responda sempre)(?:\P{L}|$)`), instruction},
+	{Preference, "odgovori odgovara nemoj nemojte odgovaraj antworte ponds responde rispondi responda pi koristi", "", clause(`(?i:(?:odgovaraj|piši|koristi)(?: mi)? (?:uvek|samo|ubuduće|isključivo)|(?:uvek|samo)(?: mi)? (?:odgovaraj|piši|koristi)|nemoj(?:te)?(?: više)? da (?:koristiš|pišeš|mi pišeš|dodaješ)|(?:hoću|želim) da (?:mi )?(?:tvoji )?odgovor|antworte(?: mir)?(?: bitte)? (?:immer|nur|stets)|réponds(?:-moi)? (?:toujours|uniquement)|responde(?:me)? siempre|rispondi sempre|responda sempre)(?:\P{L}|$)`), instruction},
 	{Preference, "hate love like dislike", "", clause(`(?i:i ` + adverb + `(?:hate|love|like|dislike) it when .{4,})`), nil},
 	{Preference, "always preference", "want need is", clause(`(?i:i always (?:want|need) .{4,}|my (?:strong |clear )?preference is .{3,})`), nil},
 	{Preference, "write keep format", "comments messages names emails docs documentation tests summaries reports", anywhere(`^(?i:(?:please )?(?:write|keep|format) (?:all |your |the |my )?(?:code comments|comments|commit messages|variable names|emails|docs|documentation|tests|summaries|reports) (?:in|short|brief)\b)`), instruction},
@@ -82,26 +85,29 @@ var rules = []rule{
 	{Preference, "prefer favor favour volim rather preferiram", "", clause(`(?i:i(?:'d| would)? ` + adverb + `(?:prefer|favou?r)|preferiram|i(?:'d| would) rather (?:have|use|get|see|read|work)|više volim) (?i:(?:it (?:when|if) |that |if )?)(.{3,})`), refuseVague},
 	{Preference, "volim obo mrzim", "", clause(`(?i:(?:ja )?(?:stvarno |baš |jako )?(ne )?(volim|obožavam|mrzim)) (.{2,})`), liking},
 	{Preference, "bevorzuge mag liebe hasse pr aime adore prefiero gusta gustan encanta odio preferisco piace prefiro gosto", "", clause(`(?i:ich (?:bevorzuge|mag|liebe|hasse)|je (?:préfère|déteste|n'aime pas)|j'(?:aime|adore)|prefiero|(?:no )?me (?:gustan?|encantan?)|odio|preferisco|(?:non )?mi piace|prefiro|(?:não )?gosto de) (.{3,})`), refuseVague},
+	{Preference, "jedem pijem alergi svi", "", clause(`(?i:ne (?:jedem|pijem) .{3,}|alergič(?:an|na) sam na .{3,}|(?:ne )?sviđa(?:ju)? mi se .{3,})`), nil},
 	{Preference, "favorite favourite", "", clause(`(?i:my favou?rite (\p{L}[\p{L} ]{2,30}) is) `), slotOf("favourite")},
 	{Preference, "m am", "", clause(`(?i:(?:i'm|i am) (?:an? )?(?:strict )?(?:vegetarian|vegan|allergic to .+))`), nil},
 
 	// Decisions.
-	{Decision, "decided agreed chose chosen settled opted picked selected", "", anywhere(`(?i:\b(?:we|i|the team|our team|everyone|the board|management)(?:'ve| have| has)?(?: finally| just| all| already| now| both)* (?:decided|agreed (?:on|to|that)|chose|chosen|settled on|opted (?:for|to)|picked|selected)\b)`), nil},
-	{Decision, "ll will shall let won", "", anywhere(`(?i:\b(?:we'll|we will|we shall) (?:use|go with|stick with|stick to|adopt|keep using|standardi[sz]e on)\b|\bi(?:'ll| will) go with\b|\blet's (?:go with|stick with|settle on)\b|\bwe won't (?:use|support|ship|build|deploy|hire)\b)`), nil},
-	{Decision, "going sticking proceeding moving longer", "", anywhere(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|^going with |\b(?:we're|we are) not going to (?:use|support|ship|build|deploy|hire)\b|\b(?:we're|we are) no longer (?:using|supporting|shipping)\b)`), nil},
+	{Decision, "decided agreed chose chosen settled opted picked selected went made", "", anywhere(`(?i:\b(?:we|i|the team|our team|everyone|the board|management)(?:'ve| have| has)?(?: finally| just| all| already| now| both)* (?:decided|agreed (?:on|to|that|da)|chose|chosen|settled on|(?:finally |eventually |had a vote and )?went with \p{L}|made up (?:my mind|our minds)|opted (?:for|to)|picked|selected)\b)`), nil},
+	{Decision, "ll will shall let won", "", anywhere(`(?i:\b(?:we'll|we will|we shall) (?:use|go with|stick with|stick to|adopt|keep using|standardi[sz]e on)\b|\bi(?:'ll| will) go with\b|\blet's (?:go with|stick with|settle on)\b|\bwe won't (?:be using|use|support|ship|build|deploy|hire)\b)`), nil},
+	{Decision, "going sticking proceeding moving longer", "", anywhere(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|(?:^|[,:;] |\P{L})going with \p{Lu}|\b(?:we're|we are) not going to (?:use|support|ship|build|deploy|hire)\b|\b(?:we're|we are) no longer (?:using|supporting|shipping)\b)`), nil},
 	{Decision, "dropping ending discontinuing retiring adopting deprecating abandoning replacing ended approved", "", anywhere(`(?i:\b(?:we're|we are) (?:dropping|ending|discontinuing|retiring|adopting|deprecating|abandoning|replacing) \S|\bwe ended up (?:choosing|picking|going with|using)\b|\b(?:the board|management|the team|the client|the customer|our boss) (?:has )?approved )`), nil},
-	{Decision, "switching migrating moving decision settled choice final", "", anywhere(`(?i:\b(?:we're|we are) (?:switching|migrating|moving) (?:from \S+ )?to\b|^(?:final |our )?(?:decision|choice) ?:|^(?:ok,? |okay,? )?it(?:'s| is) (?:settled|decided|final) ?:|^(?:the|our) final (?:choice|decision) is\b)`), nil},
+	{Decision, "odluka odlu dogovor", "", anywhere(`^(?i:(?:dogovor|odluka)(?: je)?(?: da|:| :).{4,}|odlučeno je .{4,})`), nil},
+	{Decision, "switching migrating moving decision settled choice final", "", anywhere(`(?i:\b(?:we're|we are) (?:switching|migrating|moving) (?:from \S+ )?to\b|^(?:final |our )?(?:decision|choice) ?:|^(?:ok,? |okay,? )?it(?:'s| is) (?:settled|decided|final) ?:|^(?:the|our) final (?:choice|decision) is\b|\b(?:the )?decision was (?:made )?(?:to|that)\b)`), nil},
 	{Decision, "odlu dogovorili izabrali entschieden beschlossen cid decidido decidimos choisi deciso", "", anywhere(`(?i:(?:^|\P{L})(?:odlučili smo|smo odlučili|odlučio sam|odlučila sam|dogovorili smo|smo (?:se )?dogovorili|izabrali smo|haben uns .{2,60} entschieden|(?:wir haben|ich habe) (?:beschlossen|entschieden)|(?:nous avons|on a|j'ai) (?:décidé|choisi)|(?:hemos|he) decidido|decidimos|abbiamo (?:deciso|scelto)))`), nil},
 	{Decision, "hard strict firm tvrdo", "", anywhere(`(?i:\b(?:hard|strict|firm) (?:constraint|requirement|limit)\b|\btvrdo ograničenje\b)`), nil},
 
 	// Goals and to-dos.
-	{Goal, "goal aim objective target", "", clause(`(?i:(?:our|my) (?:main |primary |ultimate |overall |next |current )?(?:goal|aim|objective|target) (?:(?:this|next) \p{L}+ )?(?:is|for .{2,40} is)\b|` +
-		`the (?:goal|aim|objective|target) of (?:the|our|this) (?:project|team|product|company|quarter|year|sprint|thesis|business|campaign) is\b|we aim (?:for|at) \d)`), nil},
+	{Goal, "goal aim objective target plan", "", clause(`(?i:(?:our|my) (?:main |primary |ultimate |overall |next |current )?(?:goal|aim|objective|target) (?:(?:this|next) \p{L}+ )?(?:is|for .{2,40} is)\b|` +
+		`the (?:goal|aim|objective|target) of (?:the|our|this) (?:project|team|product|company|quarter|year|sprint|thesis|business|campaign) is\b|we aim (?:for|at) \d|(?:our|my) plan is to .{4,}|the plan is to .{3,80} (?:by|before|on|in) ` + dates + `)`), nil},
 	{Goal, "cilj planiram planiramo ziel objectif objetivo", "", clause(`(?i:(?:naš )?cilj nam je|naš cilj je|moj cilj je|planiramo? da|(?:unser|mein) ziel ist|(?:notre|mon) objectif est|(?:nuestro|mi) objetivo es)(?:\P{L})`), nil},
 	{Goal, "want plan planning hope hoping intend aim aiming trying", "by before until in this next on", clause(`(?i:(?:i|we)(?:'m| am|'re| are)? (?:still |also |really |currently )?(?:want|plan|planning|hope|hoping|intend|aim|aiming|trying) to .{3,120}?\b(?:by|before|until|in|this|next|on)(?: the)? (?:` + dates + `|year|month|week|quarter|spring|summer|autumn|winter))`), nil},
 	{Todo, "need have must", "by before until on tomorrow tonight today this next", clause(`(?i:(?:i|we) (?:still |also |really )?(?:need to|have to|must) .{2,120}?\b(?:(?:by|before|until|on) ` + dates + `|tomorrow|tonight|today|this (?:week|month|afternoon|evening)|next (?:week|month)))`), nil},
+	{Todo, "need have must", "by before until", anywhere(`^(?i:(?:by|before|until) ` + dates + `[^,]{0,20},? (?:i|we) (?:still )?(?:need to|have to|must) .{3,})`), nil},
 	{Todo, "todo do", "", anywhere(`^(?i:(?:todo|to-do) ?:)`), nil},
-	{Todo, "remind forget", "", anywhere(`^(?i:(?:please )?(?:remind me (?:to|about|that)|don't let me forget (?:to|that|about)) )`), nil},
+	{Todo, "remind forget podseti", "", anywhere(`^(?i:(?:please )?(?:remind me (?:to|about|that)|don't let me forget (?:to|that|about)|podseti me da) )`), nil},
 	{Todo, "deadline due rok", "", anywhere(`(?i:\bdeadline (?:is|for .{2,60} is|:)|\b(?:is|are) due (?:on |by |in )?` + dates + `|(?:^|\P{L})rok (?:za .{2,40} )?je\b)`), refuseProgram},
 	{Todo, "moram moramo treba muss ssen", "", clause(`(?i:(?:moramo?|treba) (?:da )?.{3,100} do (?:ponedeljka|utorka|srede|četvrtka|petka|subote|nedelje|sutra|kraja|\d)|(?:ich|wir) (?:muss|müssen) .{0,80}\bbis )`), nil},
 
@@ -110,13 +116,14 @@ var rules = []rule{
 	{Event, happened, "yesterday today last this on in ago", clause(`(?i:(?:i|we) (?:just |finally |both |all )*(?:` + strings.ReplaceAll(happened, " ", "|") + `)\b.{3,160}?\b(?:yesterday|today|last (?:night|week|month|year|\p{L}+day|spring|summer|autumn|winter)|this (?:morning|afternoon|week|month)|(?:on|in) ` + dates + `|ago))`), refuseTrouble},
 	{Event, relatives + " parents kids", "on in next this", clause(`(?i:my (?:older |younger )?(?:` + strings.ReplaceAll(relatives, " ", "|") + `|parents|kids) .{3,80}?\b(?:on|in|next|this)(?: the)? ` + dates + `)`), refuseTrouble},
 	{Event, happened + " opened flying travelling traveling moving getting meeting visiting leaving starting speaking presenting hosting", "yesterday tomorrow tonight last next this on in", clause(`(?i:(?:yesterday|tomorrow|tonight|this morning|(?:last|next) (?:night|week|month|year|weekend|\p{L}+day|spring|summer|autumn|winter)|(?:on|in) ` + dates + `[^,]{0,10}),? (?:i|we)(?:'m|'re|'ll| am| are| will)? (?:just |finally |both |all |be )*(?:` + strings.ReplaceAll(happened, " ", "|") + `|opened|flying|travell?ing|moving|getting|meeting|visiting|leaving|starting|speaking|presenting|hosting)\b.{2,})`), refuseTrouble},
-	{Event, "ju jutros sutra pro sledec danas", "", clause(`(?i:(?:juče|jutros|sutra|prošle (?:nedelje|godine)|prošlog meseca|sledeće nedelje|danas) (?:smo|sam|ćemo|ću|idem|idemo|letim|letimo|putujem|putujemo) .{4,})`), nil},
+	{Event, "selim selimo ju jutros sutra pro sledec danas", "", clause(`(?i:(?:juče|jutros|sutra|prošle (?:nedelje|godine)|prošlog meseca|sledeće nedelje|danas) (?:smo|sam|ćemo|ću|idem|idemo|letim|letimo|putujem|putujemo) .{4,}|selim(?:o)? se .{4,})`), nil},
 
 	// Facts.
-	{Fact, "not meant correction ispravka", "", anywhere(`^(?i:(?:no|nope|actually|sorry|wait|well)[,.:]? (?:it's|it is|that's|they're|the [\p{L} ]{2,30} (?:is|are)) [^,]{2,80}, (?:and )?not [^,]{1,60}|(?:correction|ispravka) ?: .{3,}|(?:sorry, |no, )?i meant [^,]{2,80}, not .{1,60})`), corrects},
+	{Fact, "not meant correction ispravka", "", anywhere(`^(?i:(?:no|nope|actually|sorry|wait|well)[,.:]? (?:it's|it is|that's|they're|the [\p{L} ]{2,30} (?:is|are)) [^,]{2,80}, (?:and )?not [^,]{1,60}|(?:correction|ispravka) ?: .{3,}|(?:sorry, |no, )?i meant [^,]{2,80}, not .{1,60})|^(?:[Ii]t's|[Ii]t is|[Tt]hat's) not [\p{Lu}\d][^,]{1,40}, (?:it's|it is|but) .{2,}`), corrects},
 	{Fact, "our", "", clause(`(?i:our (deadline|budget|launch date|release date|company|product name|domain|main database|cloud provider|default \w+) is) `), slotOf("value")},
 	{Fact, "our", "", clause(`(?i:our [\p{L}\d][\p{L}\d _-]{1,40}? (?:(?:mostly|mainly) )?(?:runs? on|uses?|lives? (?:in|on)|is (?:hosted|written|deployed) (?:in|on|with)|takes?|costs?|starts?|ships?|supports?|serves?|handles?|has|have|are|is) (.{3,}))`), refuseState},
 	{Fact, "architecture stack infrastructure path pricing finding findings deployment scope timeline", "", anywhere(`^(?i:(?:[\p{L}-]+ ){0,3}(?:architecture|stack|infrastructure|data model|migration path|pricing|findings?|deployment|scope|timeline)(?: (?:for|of|in) [\p{L}\d' -]{2,40})? ?: .{12,})`), nil},
+	{Fact, "budget headcount policy deadline", "capped limited set fixed says requires forbids", anywhere(`^(?i:(?:the |our )?(?:budget|headcount|deadline) is (?:capped at|limited to|set to|fixed at) .{2,}|(?:our |the )?company policy (?:says|requires|forbids) .{4,})`), nil},
 	{Fact, "preparing drafting building developing launching working", "", anywhere(`^(?i:(?:so |and |currently |right now |today )?,?(?:we're|we are) (?:preparing|drafting|building|developing|launching|working on) (.{6,}))`), refuseVague},
 	{Fact, "use", "we", clause(`[Ww]e (?:currently |now |all |mostly )?use (?:\p{Lu}.{2,}|.{2,40} for .{3,})`), nil},
 	{Fact, "sell offer produce manufacture operate export deploy host store run", "", clause(`(?i:we (?:sell|offer|produce|manufacture|operate|export|deploy (?:to|on|via|with|every)|host (?:on|in|at|our|everything)|store (?:our|all)|run (?:our|on|everything|all)) .{3,})`), nil},
@@ -133,7 +140,7 @@ var rules = []rule{
 const relatives = "wife husband partner son daughter brother sister mother father mom dad dog cat girlfriend boyfriend boss manager"
 
 // happened are verbs by which people tell what they did.
-const happened = "had met launched shipped signed visited bought sold finished released hired ran attended lost won adopted started presented published celebrated graduated moved"
+const happened = "had met launched shipped signed visited bought sold finished released hired ran attended lost won adopted started presented published celebrated graduated moved quit left"
 
 // professions are what people say that they are.
 const professions = `engineer developer programmer designer doctor nurse teacher student lawyer manager scientist analyst founder ` +
@@ -144,7 +151,7 @@ const professions = `engineer developer programmer designer doctor nurse teacher
 // actions are verbs by which a standing instruction begins.
 const actions = `(?:answer|reply|respond|write|use|say|speak|talk|call|address|include|add|put|show|give|keep|start|end|begin|format|` +
 	`cite|explain|ask|assume|avoid|send|run|check|prefer|mention|suggest|propose|translate|test|provide|output|return|quote|round|sign|be|stop|` +
-	`tell|list|point|remind|summari[sz]e|highlight|spell|convert|skip)`
+	`tell|list|point|focus|prioriti[sz]e|remind|summari[sz]e|highlight|spell|convert|skip)`
 
 const serbianActions = `(?:odgovaraj|odgovori|piši|koristi|navedi|budi|daj)`
 
@@ -255,8 +262,15 @@ var language = compile(`(?i)\b(?:answer|reply|respond|write|speak|talk)\b.{0,20}
 // subjectAnswers is the subject of standing instructions.
 const subjectAnswers = "answers"
 
+// thisOnly says that an order is for one answer.
+var thisOnly = compile(`(?i)\b(?:for|in) this (?:question|answer|task|case|example|message|function|time|exercise|problem|one|code|file|email)\b`)
+
 // instruction marks how answers are to be; their language can only be one.
 func instruction(d *draft, _ []string) {
+	if thisOnly.MatchString(d.content) {
+		d.typ = ""
+		return
+	}
 	d.subject, d.attribute = subjectAnswers, "instruction"
 	if m := language.FindStringSubmatch(d.content); m != nil {
 		d.attribute, d.value = "language", strings.ToLower(m[1])
@@ -264,7 +278,7 @@ func instruction(d *draft, _ []string) {
 }
 
 // vague begins an object that means nothing outside its conversation.
-var vague = compile(`(?i)^(?:(?:it|this|that|these|those|your|you|them|him|her|how|what|a fix|an? (?:bug|issue|error)|for)\b|` +
+var vague = compile(`(?i)^(?:(?:it|this|that|these|those|your|you|them|him|her|how|what|where|a fix|an? (?:bug|issue|error)|for)\b|` +
 	`the (?:way|idea|first|second|third|last|previous|other|latter|former)\b|to (?:see|know|ask|hear|thank|understand)\b)`)
 
 func refuseVague(d *draft, groups []string) {
@@ -278,7 +292,7 @@ var state = compile(`(?i)^(?:not|no|still|already|now|currently|very|too|so|ok|o
 	`missing|ready|done|gone|\p{L}+ing|a (?:mess|bit|problem|disaster)|what|how|why)\b`)
 
 // exercise is what somebody else has set, or a piece of a program.
-var exercise = compile(`(?i)\bour (?:\w+ )?(?:assignment|homework|exercise|task|problem|question|teacher|professor|code|function|tests?|query|loop|array|list|input|output|error)\b`)
+var exercise = compile(`(?i)\bour (?:\w+ )?(?:assignment|homework|exercise|task|problem|question|teacher|professor|code|function|tests?|query|loop|array|list|input|output|error|example|case|step|equation|matrix|graph|tree|string|variable|formula|algorithm|solution|answer|proof|story|hero|essay|poem)\b`)
 
 func refuseState(d *draft, groups []string) {
 	if state.MatchString(groups[len(groups)-1]) || exercise.MatchString(groups[0]) {

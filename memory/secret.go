@@ -56,6 +56,10 @@ func jwtPart(text string, i int) int {
 var secretNames = [][]string{
 	{"api", "key"},
 	{"access", "key"},
+	{"account", "key"},
+	{"signing", "key"},
+	{"encryption", "key"},
+	{"shared", "access", "key"},
 	{"secret", "key"},
 	{"private", "key"},
 	{"secret", "access", "key"},
@@ -105,19 +109,61 @@ func assigned(text string, end int) (from, to int) {
 		i++
 	case i > end && hasPrefixFold(text[i:], "is") && !(i+2 < len(text) && isWord(text[i+2])):
 		i += 2
-	default:
-		return 0, 0
+	default: // Nothing says that it is given: "token abc…".
+		if from, to = tokenAt(text, i); i == end || !strong(text[from:to]) || to-from < 20 {
+			return 0, 0
+		}
+		return from, to
 	}
-	from = skipQuote(text, skipSpace(text, i))
-	for to = from; to < len(text) && (isWord(text[to]) || strings.IndexByte(".~+/=-", text[to]) >= 0); {
-		to++
-	}
-	if to-from < 8 {
+	if from, to = tokenAt(text, skipQuote(text, skipSpace(text, i))); to-from < 8 {
 		return 0, 0
 	}
 
 	return from, to
 }
+
+// tokenAt returns where the token at i begins and ends, which is i if there is
+// none.
+func tokenAt(text string, i int) (from, to int) {
+	for to = i; to < len(text) && (isWord(text[to]) || strings.IndexByte(".~+/=-", text[to]) >= 0); {
+		to++
+	}
+	for to > i && text[to-1] == '.' { // The sentence's.
+		to--
+	}
+
+	return i, to
+}
+
+// namedKey finds the value in "the key is value".
+func namedKey(text string, start int) (from, to int) { return assigned(text, start) }
+
+// strong reports whether a token looks made by a machine: letters and digits
+// that change places, and no version, path or identifier that people read.
+func strong(token string) bool {
+	if len(token) < 12 || strings.Count(token, "-") > 3 {
+		return false
+	}
+	changes, digits, letters := 0, 0, 0
+	for i := range len(token) {
+		switch {
+		case isDigit(token[i]):
+			digits++
+		case isLetter(token[i]):
+			letters++
+		}
+		if i > 0 && isDigit(token[i]) != isDigit(token[i-1]) {
+			changes++
+		}
+	}
+
+	long := len(token) >= 32 && strings.ContainsAny(token[1:], "/+") && token[0] != '/'
+
+	return letters > 1 && (digits > 1 && changes > 2 || digits == 1 && long)
+}
+
+// namesUser reports whether base64 holds a name and a password.
+func namesUser(token string) bool { return strings.Contains(decode(token), ":") }
 
 // namedPassword finds the value in "password: value", and in "the password
 // for the staging box is value" with up to three words between.
@@ -128,18 +174,30 @@ func namedPassword(text string, start int) (from, to int) {
 		}
 	}
 
+	if hasPrefixFold(text[start:], "'s ") {
+		return digitValue(text, start+len("'s "))
+	}
 	word, i := nextWord(text, start)
-	between := 0
+	between, changed := 0, false
 	if linksName[strings.ToLower(word)] {
 		_, i = nextWord(text, i)
 		word, i = nextWord(text, i)
 		between = 2
 	}
 	for {
-		if verb := strings.ToLower(word); (verb == "is" || verb == "je" || verb == "ist" || verb == "es") && i < len(text) {
-			if from, to = value(text, skipSpace(text, i)); to > 0 {
+		verb := strings.ToLower(word)
+		switch {
+		case verb == "is" && i < len(text):
+			if from, to = value(text, skipSpace(text, i)); to > 0 && (!changed || hasDigit(text[from:to])) {
 				return from, to
 			}
+		case gives[verb]:
+			if from, to = digitValue(text, skipSpace(text, i)); to > 0 {
+				return from, to
+			}
+			between = max(between, 1)
+		case passes[verb]:
+			between, changed = max(between, 1), true
 		}
 		if between == 0 {
 			return 0, 0
@@ -147,6 +205,22 @@ func namedPassword(text string, start int) (from, to int) {
 		between--
 		word, i = nextWord(text, i)
 	}
+}
+
+// gives are verbs that a password follows, if it doesn't look like a word;
+// passes are what may stand before one.
+var (
+	gives  = wordSet("je ist lautet es est era was to now bila", strings.ToLower)
+	passes = wordSet("mi has been will be changed reset set", strings.ToLower)
+)
+
+// digitValue is value of a password with a digit in it.
+func digitValue(text string, i int) (from, to int) {
+	if from, to = value(text, i); to == 0 || !hasDigit(text[from:to]) {
+		return 0, 0
+	}
+
+	return from, to
 }
 
 // linksName are words that tell what a password is for.
@@ -166,11 +240,19 @@ func nextWord(text string, i int) (word string, end int) {
 	return text[from:end], end
 }
 
+// maxQuotedSecret bounds a secret in quotes, in bytes.
+const maxQuotedSecret = 80
+
 // value finds a password, which may be quoted; punctuation at its end is the
 // sentence's.
 func value(text string, i int) (from, to int) {
 	from = skipQuote(text, i)
 	to = from
+	if from > i { // All that is in the quotes.
+		if n := strings.IndexByte(text[from:min(len(text), from+maxQuotedSecret)], text[i]); n > 0 {
+			return from, from + n
+		}
+	}
 	for to < len(text) && !isSpace(text[to]) && !isQuote(text[to]) && text[to] != ',' && text[to] != ';' {
 		to++
 	}
@@ -212,7 +294,7 @@ var notPasswords = wordSet(`a an the in on at by for from of to with not no neve
 	required needed optional missing empty wrong incorrect invalid expired weak strong correct stored saved hashed salted
 	encrypted kept hidden visible shown masked reset changed set sent being case one ok okay fine good bad same different
 	what why how where when who which it this that these those my your our their his her protected and or but if unless
-	string text null nil none true false input field hash policy manager potrebna pogresna nije`, strings.ToLower)
+	string text null nil none true false input field hash policy manager oublie olvidada potrebna pogresna nije`, strings.ToLower)
 
 // likelyPassword leaves ordinary words and placeholders alone.
 func likelyPassword(s string) bool {
