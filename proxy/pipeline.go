@@ -283,6 +283,10 @@ func (x *exchange) stepRoute(context.Context) error {
 	d, err := decide(x.request)
 	x.decision, x.sideCall, x.request.SideCall = d, d.SideCall, d.SideCall
 	x.entry.WarmTokens, x.entry.Switched = d.BaselineWarm, d.Switched
+	if e := d.Economy; e != nil {
+		s.cfg.Logger.Debug("move reckoned", "id", x.id, "stay", e.Stay.Model, "move", e.Move.Model, "turns", e.Turns, "stay_warm", e.Stay.WarmTokens,
+			"move_warm", e.Move.WarmTokens, "gain_usd", e.GainUSD, "need_usd", e.NeedUSD, "risk_usd", e.RiskUSD, "saved_usd", e.SavedUSD, "pays", e.Pays)
+	}
 	if err == nil && !x.dry {
 		s.cfg.Metrics.Decisions.WithLabelValues(d.Tier.String(), s.cfg.Metrics.Model(x.routed()), d.Reason).Inc()
 	}

@@ -331,7 +331,8 @@ func TestExplainLeavesNoTrace(t *testing.T) {
 // A model that its upstream doesn't list is passed over while another can
 // serve, and until it is listed or has answered.
 func TestListed(t *testing.T) {
-	r := newTestRouter(t, nil)
+	clock := &fakeClock{now: time.Unix(1_800_000_000, 0)}
+	r := newTestRouter(t, func(c *Config) { c.Clock = clock.Now })
 	small, _ := r.cfg.Catalogue.Find("small")
 	model := func(change func(*Request)) string {
 		req := request("auto", light)
@@ -362,6 +363,16 @@ func TestListed(t *testing.T) {
 	r.Listed(small, true)
 	if got := model(nil); got != "small" {
 		t.Errorf("once it is listed: %s asked, want small", got)
+	}
+	r.Listed(small, false)
+	clock.advance(10 * time.Minute)
+	if got := model(nil); got != "small" {
+		t.Errorf("after ten minutes: %s asked, want small to be tried", got)
+	}
+	r.Report(&Request{}, small, Refused, 0)
+	clock.advance(5 * time.Minute) // the cooldown is over
+	if got := model(nil); got != "mid" {
+		t.Errorf("refused once more: %s asked, want mid", got)
 	}
 }
 

@@ -13,7 +13,8 @@ func (r *Router) Report(req *Request, m *Model, f Failure, retryAfter time.Durat
 }
 
 // Listed tells whether a model's upstream lists it. One that is not listed is
-// passed over as long as another can serve, until it is listed or has answered.
+// passed over while another can serve, until it is listed or has answered; every
+// ten minutes a request tries it.
 func (r *Router) Listed(m *Model, listed bool) { r.health.list(m.Name, listed) }
 
 // avoid says why a model is to be left alone for a request, "" when it is not.

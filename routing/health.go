@@ -56,7 +56,7 @@ type health struct {
 	clock  func() time.Time
 	mu     sync.Mutex
 	until  map[served]time.Time
-	absent map[string]bool // models that their upstream doesn't list
+	absent map[string]time.Time // models that their upstream doesn't list, and until when that is believed
 }
 
 // served is a model as an account gets it.
@@ -66,7 +66,7 @@ type served struct{ account, model string }
 const maxCooling = 10_000
 
 func newHealth(clock func() time.Time) *health {
-	return &health{clock: clock, until: make(map[served]time.Time), absent: make(map[string]bool)}
+	return &health{clock: clock, until: make(map[served]time.Time), absent: make(map[string]time.Time)}
 }
 
 // report notes how a model did.
@@ -78,6 +78,8 @@ func (h *health) report(s served, f Failure, retryAfter time.Duration) {
 	case f == Healthy:
 		delete(h.until, s)
 		delete(h.absent, s.model)
+	case f == Refused && !h.absent[s.model].IsZero():
+		h.absent[s.model] = h.clock().Add(absentFor)
 	case d > 0:
 		h.until[s] = h.clock().Add(d)
 		h.prune()
@@ -96,11 +98,16 @@ func (h *health) prune() {
 	}
 }
 
+// absentFor is how long an unlisted model is passed over. Then a request tries
+// it: the list may have been read before it was complete. If it is refused, the
+// time begins anew.
+const absentFor = 10 * time.Minute
+
 // avoid says why a model is to be left alone, "" when it is not.
 func (h *health) avoid(s served) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.absent[s.model] {
+	if until, ok := h.absent[s.model]; ok && h.clock().Before(until) {
 		return fellAbsent
 	}
 	if until, ok := h.until[s]; ok && h.clock().Before(until) {
@@ -116,6 +123,6 @@ func (h *health) list(model string, listed bool) {
 	if listed {
 		delete(h.absent, model)
 	} else {
-		h.absent[model] = true
+		h.absent[model] = h.clock().Add(absentFor)
 	}
 }

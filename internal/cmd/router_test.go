@@ -1,14 +1,17 @@
 package cmd
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/ledger"
 )
 
 // TestRoutingGoesOnAfterRestart restarts in the middle of a conversation: its
@@ -70,4 +73,47 @@ func TestRouteKnowsTheConversations(t *testing.T) {
 	held("while the server runs")
 	closeApp(t, a)
 	held("when it has ended")
+}
+
+// TestExportReplays plays what a running server wrote into its ledger: the
+// configuration decides again as it did, and costs what it did.
+func TestExportReplays(t *testing.T) {
+	noLeaks(t)
+	a, _ := start(t, func(*config.Config) {})
+	messages := `{"role":"system","content":"` + strings.Repeat("Be brief and precise. ", 300) + `"}`
+	for _, words := range []string{"hello there", "Design a fault-tolerant key-value store step by step. Prove that it stays linearizable with at most two failed nodes: first the write path, then recovery.", "hi"} {
+		messages += `,{"role":"user","content":"` + words + `"}`
+		resp := post(t, a, `{"model":"auto","messages":[`+messages+`]}`, "X-Session-Id", "one", "X-Memory", "off")
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		messages += `,{"role":"assistant","content":"Done."}`
+	}
+	if err := a.ledger.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var export bytes.Buffer
+	if err := ledger.WriteJSONL(&export, a.ledger.Entries(t.Context(), ledger.Selection{Tenant: "default"})); err != nil {
+		t.Fatal(err)
+	}
+	routed := []string{}
+	for line := range strings.Lines(export.String()) {
+		routed = append(routed, gjson.Get(line, "routed_model").Str)
+	}
+	cfg := a.cfg
+	closeApp(t, a)
+	var out bytes.Buffer
+	if err := replayTraffic(t.Context(), cfg, "-", true, IO{In: &export, Out: &out, Err: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	results := gjson.ParseBytes(out.Bytes())
+	configured, recorded := results.Get(`#(name="configured")`), results.Get(`#(name="recorded")`)
+	for _, path := range []string{"requests", "cost_usd", "up", "down"} {
+		if configured.Get(path).Num != recorded.Get(path).Num || recorded.Get("requests").Int() != 3 {
+			t.Errorf("%s: %v as configured, %v as it was (%v)", path, configured.Get(path), recorded.Get(path), routed)
+		}
+	}
+	if recorded.Get("up").Int() != 1 {
+		t.Errorf("%v was served, want one way up", routed)
+	}
 }
