@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"internal/embed":   {},
 	"internal/journal": {"internal/sqlite"},
 	"internal/metrics": {},
+	"internal/otlp":    {},
 	"internal/secret":  {},
 	"internal/sqlite":  {},
 	"llmtest":          {},
@@ -44,9 +45,9 @@ var mayImport = map[string][]string{
 	"ledger":           {"internal/chat", "internal/sqlite"},
 	"routing":          append([]string{"internal/chat"}, domain...),
 	"internal/replay":  {"assemble", "internal/chat", "ledger", "routing", "scoring"},
-	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/secret", "routing"}, domain...),
+	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/otlp", "internal/secret", "routing"}, domain...),
 	"internal/cmd": append([]string{
-		"internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/replay", "internal/secret", "internal/sqlite",
+		"internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/replay", "internal/secret", "internal/sqlite",
 		"llmtest", "routing", "proxy",
 	}, domain...),
 }

@@ -100,8 +100,11 @@ func (s *Server) send(ctx *fasthttp.RequestCtx, x *exchange, out *outbound) (*re
 	req.Header.Del(fasthttp.HeaderContentEncoding) // readBody decoded it
 	out.upstream.address(req, "/chat/completions"+queryString(ctx))
 	req.SetBodyRaw(out.body)
+	end := x.trace.attempt(x, &req.Header)
 	x.sent = time.Now()
-	return out.upstream.do(req, &x.cancel)
+	resp, err := out.upstream.do(req, &x.cancel)
+	end(resp, err)
+	return resp, err
 }
 
 // queryString is the request's query string with its question mark.

@@ -51,7 +51,7 @@ package proxy_test
 //	models            the last model asked for each request of the client so far
 //	ledger.PATH       the request's entry as JSON
 //	metric NAME{LABEL="V",…}  the sum of the series that have these labels
-//	series NAME       how many series there are
+//	series NAME       how many series have been used
 //	log               all that was logged
 //	memories          how many memories are kept
 //

@@ -10,9 +10,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/understudy-ai/understudy/internal/metrics"
 )
 
 // check returns what does not come true of the expectations, or the first of
@@ -341,10 +344,18 @@ func (c *runningCase) metric(selector string) (string, bool) {
 	return strconv.FormatFloat(sum, 'g', -1, 64), true
 }
 
+// series counts those that have been used: that are not 0, or were not there
+// from the start.
 func (c *runningCase) series(name string) string {
+	unused := make(map[string]bool)
+	for labels := range eachSeries(c.t, metrics.New(metricsConfig()), name) {
+		unused[fmt.Sprint(labels)] = true
+	}
 	n := 0
-	for range c.eachSeries(name) {
-		n++
+	for labels, value := range c.eachSeries(name) {
+		if value != 0 || !unused[fmt.Sprint(labels)] {
+			n++
+		}
 	}
 	return strconv.Itoa(n)
 }
@@ -352,10 +363,14 @@ func (c *runningCase) series(name string) string {
 // eachSeries gives the labels and the value of each series; a histogram's
 // value is its count.
 func (s *stack) eachSeries(name string) iter.Seq2[map[string]string, float64] {
+	return eachSeries(s.t, s.metrics, name)
+}
+
+func eachSeries(t testing.TB, m *metrics.Metrics, name string) iter.Seq2[map[string]string, float64] {
 	return func(yield func(map[string]string, float64) bool) {
-		families, err := s.metrics.Gatherer().Gather()
+		families, err := m.Gatherer().Gather()
 		if err != nil {
-			s.t.Fatal(err)
+			t.Fatal(err)
 		}
 		for _, f := range families {
 			if f.GetName() != name {

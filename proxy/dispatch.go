@@ -31,6 +31,8 @@ func (x *exchange) dispatch(ctx *fasthttp.RequestCtx, out *outbound) (*response,
 		return resp, err
 	}
 	first, firstErr, model := resp, err, x.decision
+	rest := bill{} // of the attempts after the first
+	x.bill = x.charge(resp)
 	for range maxFallbacks {
 		if !x.fallBack(failure, out) {
 			break
@@ -42,13 +44,15 @@ func (x *exchange) dispatch(ctx *fasthttp.RequestCtx, out *outbound) (*response,
 			if first != nil {
 				first.Close()
 			}
+			x.bill.add(rest)
 			return resp, err
 		}
+		rest.add(x.charge(resp))
 		if resp != nil {
 			resp.Close()
 		}
 	}
-	x.decision = model
+	x.decision, x.bill = model, rest // the first one's is that of the answer
 	return first, firstErr
 }
 

@@ -61,10 +61,12 @@ type exchange struct {
 	stop   func() // ends the watch on the client's socket
 	answer chat.Answer
 	entry  ledger.Entry
+	bill   bill   // of failed attempts
+	trace  *trace // nil: not traced
 }
 
 func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
-	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1, stop: func() {}}
+	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1, stop: func() {}, trace: s.startTrace(h)}
 	caller, err := s.cfg.Auth.caller(h)
 	if err != nil {
 		return x, err
@@ -128,7 +130,13 @@ func (x *exchange) price(reported *float64) {
 	if base != nil {
 		e.BaselineModel, baseline = base.Name, base.Price
 	}
-	ledger.Settle(e, routed, baseline, reported)
+	if reported == nil {
+		reported = ownFigure(x.answer.Usage)
+	}
+	e.RetryCost = x.bill.usd
+	if !x.bill.unknown { // else what the request cost is not known, whatever its answer did
+		ledger.Settle(e, routed, baseline, reported)
+	}
 }
 
 // billed is the model that was asked upstream, nil when nothing is known of it.
@@ -180,6 +188,7 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 	x.s.cfg.Ledger.Record(*e)
 	x.s.captures.keep(x)
 	x.measure()
+	x.trace.finish(x)
 	x.learn()
 	level := slog.LevelDebug // a line a request is for looking closely; metrics and ledger have the good ones
 	if e.Outcome != ledger.OutcomeOK && e.Outcome != ledger.OutcomeBypass {
@@ -218,6 +227,9 @@ func (x *exchange) measure() {
 		m.Tokens.WithLabelValues("reasoning").Add(float64(e.Usage.Reasoning))
 		m.Tokens.WithLabelValues("injected_memory").Add(float64(e.InjectedMemoryTokens))
 		m.Tokens.WithLabelValues("injected_scaffold").Add(float64(e.InjectedScaffoldTokens))
+	}
+	if e.Disputed {
+		m.Disputed.Inc()
 	}
 	if !e.Priced {
 		m.Unpriced.Inc()

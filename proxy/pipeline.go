@@ -103,6 +103,7 @@ func (x *exchange) smart(ctx context.Context) error {
 		began := time.Now()
 		err := x.guard(ctx, step.name, step.run)
 		s.cfg.Metrics.Overhead.WithLabelValues(step.name).Observe(time.Since(began).Seconds())
+		x.trace.phase(step.name, began, err)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/internal/metrics"
+	"github.com/understudy-ai/understudy/internal/otlp"
 	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/routing"
@@ -83,6 +84,7 @@ type Config struct {
 	Assembly  *Assembly // nil: assembly off, and nothing recalled goes anywhere
 	Ledger    *ledger.Ledger
 	Metrics   *metrics.Metrics
+	Traces    *otlp.Exporter // nil: no traces
 	Limits    Limits
 	Auth      Auth
 }

@@ -79,7 +79,7 @@ func newStack(t testing.TB, edit func(*proxy.Config)) *stack {
 	s.memory, err = memory.Open(t.Context(), memory.Config{Path: filepath.Join(s.dir, "memory.db")})
 	must(err)
 	t.Cleanup(func() { must(s.memory.Close()) })
-	s.metrics = metrics.New(metrics.Config{Version: "test", Agents: []string{"default", "atlas"}, Models: []string{small, mid, large}})
+	s.metrics = metrics.New(metricsConfig())
 
 	cfg := s.config()
 	if edit != nil {
@@ -93,6 +93,10 @@ func newStack(t testing.TB, edit func(*proxy.Config)) *stack {
 	s.serve(srv, ln)
 	s.base = "http://" + ln.Addr().String()
 	return s
+}
+
+func metricsConfig() metrics.Config {
+	return metrics.Config{Version: "test", Agents: []string{"default", "atlas"}, Models: []string{small, mid, large}}
 }
 
 // serve has the server run until the test ends.

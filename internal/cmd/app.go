@@ -15,6 +15,7 @@ import (
 	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/internal/journal"
 	"github.com/understudy-ai/understudy/internal/metrics"
+	"github.com/understudy-ai/understudy/internal/otlp"
 	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
@@ -35,6 +36,7 @@ type app struct {
 	ledger    *ledger.Ledger
 	sessions  *journal.Journal // of what routing knows of conversations, nil when routing is off
 	prompts   *journal.Journal // of what conversations were told, nil when assembly is off
+	traces    *otlp.Exporter   // nil when no collector is configured
 	unlock    func() error     // releases the data folder, nil before it is taken
 	server    *proxy.Server
 	listener  net.Listener
@@ -61,6 +63,9 @@ func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger)
 	if err := a.openStores(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.startTraces(); err != nil {
+		return nil, err
+	}
 	pc, err := a.proxyConfig(ctx, o)
 	if err != nil {
 		return nil, err
@@ -70,6 +75,19 @@ func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger)
 	}
 	go func() { a.served <- a.server.Serve(a.listener) }()
 	return a, nil
+}
+
+// startTraces connects to nothing yet.
+func (a *app) startTraces() (err error) {
+	if a.cfg.OTel.Endpoint == "" {
+		return nil
+	}
+	a.traces, err = otlp.New(otlp.Config{Endpoint: a.cfg.OTel.Endpoint, Service: a.cfg.OTel.Service, Version: Version(), Logger: a.logger})
+	if err != nil {
+		return fmt.Errorf("starting traces: %w", err)
+	}
+	a.metrics.Counter("trace_spans_lost_total", "Spans that the collector did not take, or that waited in vain.", func() float64 { return float64(a.traces.Lost()) })
+	return nil
 }
 
 func (a *app) listen() (err error) {
@@ -215,6 +233,9 @@ func (a *app) release() error {
 	}
 	if a.ledger != nil {
 		errs = append(errs, a.ledger.Close())
+	}
+	if a.traces != nil {
+		errs = append(errs, a.traces.Close())
 	}
 	if a.unlock != nil {
 		errs = append(errs, a.unlock())

@@ -33,6 +33,7 @@ type Config struct {
 	Memory   Memory           `yaml:"memory"`
 	Assemble Assemble         `yaml:"assemble"`
 	Ledger   Ledger           `yaml:"ledger"`
+	OTel     OTel             `yaml:"otel"`
 	Auth     Auth             `yaml:"auth"`
 	Limits   Limits           `yaml:"limits"`
 	Shutdown Shutdown         `yaml:"shutdown"`
@@ -230,6 +231,14 @@ type Capture struct {
 type Ledger struct {
 	// Retention is how long the entry of a single request is kept; 0: for good. Its sums stay.
 	Retention time.Duration `yaml:"retention"`
+}
+
+// OTel says where traces go.
+type OTel struct {
+	// Endpoint is that of a collector that takes OTLP over HTTP, such as http://127.0.0.1:4318. Empty: no traces.
+	Endpoint string `yaml:"endpoint"`
+	// Service is the name under which they appear.
+	Service string `yaml:"service"`
 }
 
 // Auth says who may call.

@@ -27,6 +27,7 @@ func Default() Config {
 			Capture: Capture{Enabled: true, TTL: time.Hour, Bytes: 16 << 20},
 		},
 		Ledger: Ledger{Retention: 90 * 24 * time.Hour},
+		OTel:   OTel{Service: "understudy"},
 		Auth:   Auth{Mode: "none", Keys: []Key{}, AllowedHosts: []string{}},
 		// 64 KiB of headers: 4 KiB, the usual buffer, is less than some clients send.
 		Limits:   Limits{BodyBytes: 32 << 20, HeaderBytes: 64 << 10, SmartBudget: 25 * time.Millisecond},

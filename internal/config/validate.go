@@ -169,6 +169,9 @@ func (c *Config) checkMemory(k *checker) {
 	if c.Memory.Extractor.Model != "" {
 		c.checkModelChoice(k, "memory.extractor.model", c.Memory.Extractor.Model)
 	}
+	if u, err := url.Parse(c.OTel.Endpoint); c.OTel.Endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		k.add("otel.endpoint", "expected a URL such as http://127.0.0.1:4318, got %q", clip(c.OTel.Endpoint))
+	}
 	if c.Ledger.Retention < 0 {
 		k.add("ledger.retention", "must not be negative, is %s; 0 is for good", formatDuration(c.Ledger.Retention))
 	}

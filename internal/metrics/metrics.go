@@ -5,8 +5,10 @@
 package metrics
 
 import (
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -35,6 +37,7 @@ type Metrics struct {
 	Saved           *prometheus.CounterVec   // agent, component; USD, positive parts
 	Overspent       *prometheus.CounterVec   // agent, component; USD, negative parts made positive
 	Unpriced        prometheus.Counter       // answers whose cost is unknown
+	Disputed        prometheus.Counter       // answers whose reported cost is not that of the price list
 	Tokens          *prometheus.CounterVec   // type
 	Overhead        *prometheus.HistogramVec // phase; seconds
 	Upstream        prometheus.Histogram     // seconds until the answer ended
@@ -61,6 +64,7 @@ func New(cfg Config) *Metrics {
 		Saved:           counters("saved_usd_total", "What was saved against the baseline, in USD, by component. Subtract overspent_usd_total for the net.", "agent", "component"),
 		Overspent:       counters("overspent_usd_total", "What was spent on top of the baseline, in USD, by component.", "agent", "component"),
 		Unpriced:        prometheus.NewCounter(opts("unpriced_requests_total", "Answers without a known price or usage; they are in no USD metric.")),
+		Disputed:        prometheus.NewCounter(opts("disputed_costs_total", "Answers whose cost, as the upstream reports it, differs from the price list by more than 5 %.")),
 		Tokens:          counters("tokens_total", "Tokens as the upstream counted them, and our estimate of what we injected.", "type"),
 		Overhead:        histograms("overhead_seconds", "Time that Understudy itself took, by phase.", prometheus.ExponentialBuckets(10e-6, 2.5, 12), "phase"),
 		Upstream:        prometheus.NewHistogram(histogram("upstream_seconds", "Time from sending the request upstream to the end of the answer.", prometheus.ExponentialBuckets(0.005, 2, 16))),
@@ -77,11 +81,49 @@ func New(cfg Config) *Metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("build_info", "Always 1; the labels say what runs.")), []string{"version", "go"})
 	build.WithLabelValues(cfg.Version, runtime.Version()).Set(1)
 	m.registry.MustRegister(
-		m.Requests, m.Decisions, m.Cost, m.Baseline, m.Saved, m.Overspent, m.Unpriced, m.Tokens, m.Overhead, m.Upstream,
+		m.Requests, m.Decisions, m.Cost, m.Baseline, m.Saved, m.Overspent, m.Unpriced, m.Disputed, m.Tokens, m.Overhead, m.Upstream,
 		m.FirstToken, m.Recalls, m.Index, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+	m.prime()
 	return m
+}
+
+// prime makes series that are few and known exist from the start, at 0. A rate
+// misses the first count of a series that begins with it, which for rare and
+// costly events is the one that matters.
+func (m *Metrics) prime() {
+	for _, agent := range append(slices.Collect(maps.Keys(m.agents)), Other) {
+		m.Baseline.WithLabelValues(agent)
+		for model := range m.models {
+			m.Cost.WithLabelValues(agent, model)
+		}
+		for _, component := range []string{"routing", "memory", "scaffold", "cache", "retries", "background"} {
+			m.Saved.WithLabelValues(agent, component)
+			m.Overspent.WithLabelValues(agent, component)
+		}
+	}
+	for model := range m.models {
+		m.UpstreamState.WithLabelValues(model).Set(1)
+	}
+	for _, t := range []string{"input", "cached", "cache_write", "output", "reasoning", "injected_memory", "injected_scaffold"} {
+		m.Tokens.WithLabelValues(t)
+	}
+	for _, step := range []string{"parse", "scoring", "routing", "memory", "assembly", "splice"} {
+		for _, reason := range []string{"error", "panic", "timeout"} {
+			m.FailOpen.WithLabelValues(step, reason)
+		}
+	}
+	m.FailOpen.WithLabelValues("learn", "queue_full")
+	for _, reason := range []string{"rate_limited", "overloaded", "timeout", "unreachable", "refused", "overflow"} {
+		m.Fallbacks.WithLabelValues(reason)
+	}
+	for _, result := range []string{"found", "empty", "error"} {
+		m.Recalls.WithLabelValues(result)
+	}
+	for _, outcome := range []string{"ok", "bypass", "client_cancelled", "stream_incomplete", "upstream_error", "unreachable", "timeout", "rejected"} {
+		m.Requests.WithLabelValues("chat", "", "", outcome)
+	}
 }
 
 // Gauge registers a gauge that is read when somebody asks, such as a queue's length.
