@@ -3,14 +3,18 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
 // clock is one that a test moves.
@@ -383,5 +387,43 @@ func BenchmarkStatsOfAYear(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestOlderFile opens a file of the first schema: its rows are counted, and
+// priced as they were.
+func TestOlderFile(t *testing.T) {
+	first, err := migrations.ReadFile("migrations/0001_init.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	old, err := sqlite.Open(t.Context(), path, fstest.MapFS{"0001_init.sql": {Data: first}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const row = `INSERT INTO requests VALUES (?, ?, 'a', 'x', '', '', 'c', 'channel', 'auto', 'cheap', 'cheap', 'dear', 'eco', 'light', '', 'score', 0,
+		0, 200, 'ok', 1, 1000, 0, 0, 10, 0, 0, 0, NULL, 0, ?, ?, ?, 0, 0, 0, 0, 1000, 2000, 3000, 0, '')`
+	for id, money := range map[string][]any{"priced": {1_000_000, 3_000_000, 2_000_000}, "unpriced": {nil, nil, nil}} {
+		if _, err := old.Writer.ExecContext(t.Context(), row, append([]any{id, noon.UnixMicro()}, money...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenReader(t.Context(), path); !errors.Is(err, ErrOlder) {
+		t.Errorf("OpenReader = %v, want %v", err, ErrOlder)
+	}
+	l := open(t, Config{Path: path})
+	stats, err := l.Stats(t.Context(), StatsQuery{Tenant: "a", GroupBy: "channel"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := stats.Total; s.Requests != 2 || s.Unpriced != 1 || s.CostUSD != 0.001 || s.Saved.Total() != 0.002 || stats.Groups[0].Key != "c" {
+		t.Errorf("the sums of an older file's rows are %+v", s)
+	}
+	if e, err := l.Get(t.Context(), "a", "unpriced"); err != nil || e.Priced || e.Saved != (Savings{}) {
+		t.Errorf("an unpriced row is now %+v, error %v", e, err)
 	}
 }
