@@ -39,8 +39,9 @@ type Ledger struct {
 	retention  time.Duration
 
 	// The writer's alone, until it has ended.
-	inserts    [len(rowsAtOnce)]*sql.Stmt
-	values     []any // The arguments of an insert, kept for the next one.
+	inserts    map[columnSet]*[len(rowsAtOnce)]*sql.Stmt
+	values     []any // What a batch's rows hold, kept for the next one.
+	args       []any // So are the arguments of an insert.
 	pending    pending
 	folded     time.Time // When pending last went into the file.
 	tended     time.Time // When rows that are too old were last looked for.
@@ -112,6 +113,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		flushEvery: cfg.FlushEvery,
 		retention:  cfg.Retention,
 		pending:    pending{counts: make(map[combination]*sums), behind: true},
+		inserts:    make(map[columnSet]*[len(rowsAtOnce)]*sql.Stmt),
 		queue:      make(chan item, cfg.Queue),
 		faults:     make(chan struct{}, 1),
 		closing:    make(chan struct{}),

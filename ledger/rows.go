@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// columns are in the order of values and scan.
+// columns are in the order of appendValues and scan.
 const columns = `id, at_us, tenant, agent, user, session, channel, process_type, background,
 	requested_model, routed_model, answered_model, baseline_model,
 	profile, tier, shape, reason, score, switched, streamed, status, outcome,
@@ -19,10 +19,34 @@ const columns = `id, at_us, tenant, agent, user, session, channel, process_type,
 // width is the number of columns.
 const width = 48
 
-// insertSQL writes n rows. What is written again is the same request.
-func insertSQL(n int) string {
-	row := "(?" + strings.Repeat(",?", width-1) + ")"
-	return "INSERT INTO requests (" + columns + ") VALUES " + row + strings.Repeat(","+row, n-1) + " ON CONFLICT (id) DO NOTHING"
+// columnSet has a bit for each column.
+type columnSet uint64
+
+// used is the set of columns whose value isn't the column's default: empty, 0,
+// or NULL where there is no other.
+func used(row []any) (set columnSet) {
+	for i, v := range row {
+		switch v {
+		case nil, "", int64(0), float64(0), false:
+		default:
+			set |= 1 << i
+		}
+	}
+
+	return set
+}
+
+// insertSQL writes n rows, of the columns in set alone. What is written again
+// is the same request.
+func insertSQL(set columnSet, n int) string {
+	var names []string
+	for i, name := range strings.Split(columns, ",") {
+		if set&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	row := "(?" + strings.Repeat(",?", len(names)-1) + ")"
+	return "INSERT INTO requests (" + strings.Join(names, ",") + ") VALUES " + row + strings.Repeat(","+row, n-1) + " ON CONFLICT (id) DO NOTHING"
 }
 
 // sane is e as it can be kept. Whatever e holds, SQLite must take it: a row
@@ -41,17 +65,11 @@ func (e *Entry) sane() {
 
 // appendValues appends the columns of e, which is sane.
 func appendValues(to []any, e *Entry) []any {
-	amount := func(usd float64) any {
-		if !e.Priced {
-			return nil
-		}
-		return int64(toNano(usd))
-	}
-	var cost, baseline float64
+	amount := func(usd float64) any { return int64(toNano(usd)) }
+	var cost, baseline, warm any // NULL is not the default of 0: it says unknown.
 	if e.Priced {
-		cost, baseline = *e.Cost, *e.Baseline
+		cost, baseline = amount(*e.Cost), amount(*e.Baseline)
 	}
-	var warm any
 	if e.WarmTokens != nil {
 		warm = *e.WarmTokens
 	}
@@ -62,7 +80,7 @@ func appendValues(to []any, e *Entry) []any {
 		e.Profile, e.Tier, e.Shape, e.Reason, e.Score, e.Switched, e.Streamed, int64(e.Status), e.Outcome,
 		e.UsageKnown, e.Usage.Input, e.Usage.Cached, e.Usage.CacheWrite, e.Usage.CacheWriteHour, e.Usage.Output, e.Usage.Reasoning,
 		e.InjectedMemoryTokens, e.InjectedScaffoldTokens, e.ScaffoldArm, warm, int64(toNano(e.RetryCost)), e.Disputed,
-		amount(cost), amount(baseline), amount(e.Saved.Routing), amount(e.Saved.Memory), amount(e.Saved.Scaffold),
+		cost, baseline, amount(e.Saved.Routing), amount(e.Saved.Memory), amount(e.Saved.Scaffold),
 		amount(e.Saved.Cache), amount(e.Saved.Retries), amount(e.Saved.Background),
 		int64(e.Overhead), int64(e.FirstByte), int64(e.Total), int64(e.MemoriesUsed), e.FailOpen,
 	)
@@ -74,7 +92,7 @@ func scan(row interface{ Scan(...any) error }, extra ...any) (Entry, error) {
 	var at int64
 	var retries nano
 	var cost, baseline sql.Null[nano]
-	var saved [6]sql.Null[nano]
+	var saved [numComponents]nano
 	err := row.Scan(append(extra,
 		&e.ID, &at, &e.Tenant, &e.Agent, &e.User, &e.Session, &e.Channel, &e.ProcessType, &e.Background,
 		&e.RequestedModel, &e.RoutedModel, &e.AnsweredModel, &e.BaselineModel,
@@ -93,14 +111,7 @@ func scan(row interface{ Scan(...any) error }, extra ...any) (Entry, error) {
 	if cost.Valid {
 		c, b := cost.V.usd(), baseline.V.usd()
 		e.Cost, e.Baseline, e.Priced = &c, &b, true
-		e.Saved = Savings{
-			Routing:    saved[0].V.usd(),
-			Memory:     saved[1].V.usd(),
-			Scaffold:   saved[2].V.usd(),
-			Cache:      saved[3].V.usd(),
-			Retries:    saved[4].V.usd(),
-			Background: saved[5].V.usd(),
-		}
+		e.Saved = savingsOf(saved)
 	}
 
 	return e, nil

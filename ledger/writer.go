@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -150,20 +151,31 @@ func (l *Ledger) report(err error) {
 // insert writes batch and counts it for the roll-ups. Its time is bounded by
 // SQLite's busy timeout.
 func (l *Ledger) insert(batch []Entry) error {
+	if err := l.db.Ready(context.Background()); err != nil {
+		return err
+	}
+	l.values = l.values[:0]
 	for i := range batch {
 		batch[i].sane()
+		l.values = appendValues(l.values, &batch[i])
 	}
-	if err := l.prepare(context.Background()); err != nil {
+	set := columnSet(0)
+	for row := range slices.Chunk(l.values, width) {
+		set |= used(row)
+	}
+	set |= alwaysWritten
+	stmts, err := l.statements(context.Background(), set)
+	if err != nil {
 		return err
 	}
 	fresh, upto := batch, int64(0)
-	err := l.transact("inserting", func(ctx context.Context, tx *sql.Tx) (err error) {
-		upto, err = l.insertAll(ctx, tx, batch)
+	err = l.transact("inserting", func(ctx context.Context, tx *sql.Tx) (err error) {
+		upto, err = l.insertAll(ctx, tx, stmts, set)
 		return err
 	})
 	if errors.Is(err, errRepeated) {
 		err = l.transact("inserting", func(ctx context.Context, tx *sql.Tx) (err error) {
-			fresh, upto, err = l.insertEach(ctx, tx, batch)
+			fresh, upto, err = l.insertEach(ctx, tx, stmts, set, batch)
 			return err
 		})
 	}
@@ -174,51 +186,67 @@ func (l *Ledger) insert(batch []Entry) error {
 	return err
 }
 
-// prepare compiles the statements that write rows, once.
-func (l *Ledger) prepare(ctx context.Context) (err error) {
-	if err := l.db.Ready(ctx); err != nil {
-		return err
-	}
-	for i, n := range rowsAtOnce {
-		if l.inserts[i] != nil {
-			continue
-		}
-		if l.inserts[i], err = l.db.Writer.PrepareContext(ctx, insertSQL(n)); err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
 // rowsAtOnce are how many rows a statement writes, the most first.
 var rowsAtOnce = [...]int{32, 8, 1}
+
+const (
+	// maxStatements bounds the sets of columns that statements are kept for.
+	// A deployment uses a few: what it never uses is in none of them.
+	maxStatements = 16
+
+	// alwaysWritten are columns without a default: id and at_us.
+	alwaysWritten columnSet = 0b11
+)
+
+// statements returns those that write a set of columns, one for each of
+// rowsAtOnce.
+func (l *Ledger) statements(ctx context.Context, set columnSet) (*[len(rowsAtOnce)]*sql.Stmt, error) {
+	if stmts := l.inserts[set]; stmts != nil {
+		return stmts, nil
+	}
+	if len(l.inserts) >= maxStatements {
+		for _, stmts := range l.inserts {
+			for _, s := range stmts {
+				if err := s.Close(); err != nil {
+					return nil, err
+				}
+			}
+		}
+		clear(l.inserts)
+	}
+	var stmts [len(rowsAtOnce)]*sql.Stmt
+	for i, n := range rowsAtOnce {
+		var err error
+		if stmts[i], err = l.db.Writer.PrepareContext(ctx, insertSQL(set, n)); err != nil {
+			return nil, err
+		}
+	}
+	l.inserts[set] = &stmts
+
+	return &stmts, nil
+}
 
 // errRepeated says that a batch has rows that are there already.
 var errRepeated = errors.New("row is there already")
 
-// insertAll writes rows that are all new, and returns the last one's rowid.
-func (l *Ledger) insertAll(ctx context.Context, tx *sql.Tx, rows []Entry) (last int64, err error) {
+// insertAll writes the rows of l.values, which are all new, and returns the
+// last one's rowid.
+func (l *Ledger) insertAll(ctx context.Context, tx *sql.Tx, stmts *[len(rowsAtOnce)]*sql.Stmt, set columnSet) (last int64, err error) {
+	rest := l.values
 	for i, n := range rowsAtOnce {
-		if len(rows) < n {
+		if len(rest) < n*width {
 			continue
 		}
-		stmt := tx.StmtContext(ctx, l.inserts[i])
-		for ; len(rows) >= n; rows = rows[n:] {
-			l.values = l.values[:0]
-			for j := range rows[:n] {
-				l.values = appendValues(l.values, &rows[j])
-			}
-			result, err := stmt.ExecContext(ctx, l.values...)
+		stmt := tx.StmtContext(ctx, stmts[i])
+		for ; len(rest) >= n*width; rest = rest[n*width:] {
+			written, rowid, err := l.execute(ctx, stmt, rest[:n*width], set)
 			if err != nil {
 				return 0, err
 			}
-			if written, err := result.RowsAffected(); err != nil || written < int64(n) {
-				return 0, errors.Join(err, errRepeated)
+			if written < int64(n) {
+				return 0, errRepeated
 			}
-			if last, err = result.LastInsertId(); err != nil {
-				return 0, err
-			}
+			last = rowid
 		}
 	}
 
@@ -226,25 +254,37 @@ func (l *Ledger) insertAll(ctx context.Context, tx *sql.Tx, rows []Entry) (last 
 }
 
 // insertEach writes what is not there yet of rows, and returns that.
-func (l *Ledger) insertEach(ctx context.Context, tx *sql.Tx, rows []Entry) (fresh []Entry, last int64, err error) {
-	stmt := tx.StmtContext(ctx, l.inserts[len(rowsAtOnce)-1])
+func (l *Ledger) insertEach(ctx context.Context, tx *sql.Tx, stmts *[len(rowsAtOnce)]*sql.Stmt, set columnSet, rows []Entry) (fresh []Entry, last int64, err error) {
+	stmt := tx.StmtContext(ctx, stmts[len(rowsAtOnce)-1])
 	for i := range rows {
-		result, err := stmt.ExecContext(ctx, appendValues(nil, &rows[i])...)
+		written, rowid, err := l.execute(ctx, stmt, l.values[i*width:(i+1)*width], set)
 		if err != nil {
 			return nil, 0, err
 		}
-		written, err := result.RowsAffected()
-		if err != nil {
-			return nil, 0, err
-		}
-		if written == 0 {
-			continue
-		}
-		fresh = append(fresh, rows[i])
-		if last, err = result.LastInsertId(); err != nil {
-			return nil, 0, err
+		if written > 0 {
+			fresh, last = append(fresh, rows[i]), rowid
 		}
 	}
 
 	return fresh, last, nil
+}
+
+// execute writes rows of values, of which set says the columns.
+func (l *Ledger) execute(ctx context.Context, stmt *sql.Stmt, values []any, set columnSet) (written, last int64, err error) {
+	l.args = l.args[:0]
+	for i, v := range values {
+		if set&(1<<(i%width)) != 0 {
+			l.args = append(l.args, v)
+		}
+	}
+	result, err := stmt.ExecContext(ctx, l.args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	if written, err = result.RowsAffected(); err != nil {
+		return 0, 0, err
+	}
+	last, err = result.LastInsertId()
+
+	return written, last, err
 }

@@ -1,0 +1,73 @@
+-- The same table with a default for each column but the first two, so that
+-- what is empty in all of a batch need not be written.
+CREATE TABLE entries (
+    id                TEXT    NOT NULL PRIMARY KEY,
+    at_us             INTEGER NOT NULL,
+    tenant            TEXT    NOT NULL DEFAULT '',
+    agent             TEXT    NOT NULL DEFAULT '',
+    user              TEXT    NOT NULL DEFAULT '',
+    session           TEXT    NOT NULL DEFAULT '',
+    channel           TEXT    NOT NULL DEFAULT '',
+    process_type      TEXT    NOT NULL DEFAULT '',
+    background        TEXT    NOT NULL DEFAULT '',
+    requested_model   TEXT    NOT NULL DEFAULT '',
+    routed_model      TEXT    NOT NULL DEFAULT '',
+    answered_model    TEXT    NOT NULL DEFAULT '',
+    baseline_model    TEXT    NOT NULL DEFAULT '',
+    profile           TEXT    NOT NULL DEFAULT '',
+    tier              TEXT    NOT NULL DEFAULT '',
+    shape             TEXT    NOT NULL DEFAULT '',
+    reason            TEXT    NOT NULL DEFAULT '',
+    score             REAL    NOT NULL DEFAULT 0,
+    switched          TEXT    NOT NULL DEFAULT '',
+    streamed          INTEGER NOT NULL DEFAULT 0,
+    status            INTEGER NOT NULL DEFAULT 0,
+    outcome           TEXT    NOT NULL DEFAULT '',
+    usage_known       INTEGER NOT NULL DEFAULT 0,
+    input             INTEGER NOT NULL DEFAULT 0,
+    cached            INTEGER NOT NULL DEFAULT 0,
+    cache_write       INTEGER NOT NULL DEFAULT 0,
+    cache_write_hour  INTEGER NOT NULL DEFAULT 0,
+    output            INTEGER NOT NULL DEFAULT 0,
+    reasoning         INTEGER NOT NULL DEFAULT 0,
+    injected_memory   INTEGER NOT NULL DEFAULT 0,
+    injected_scaffold INTEGER NOT NULL DEFAULT 0,
+    scaffold_arm      TEXT    NOT NULL DEFAULT '',
+    warm              INTEGER,
+    retry_cost        INTEGER NOT NULL DEFAULT 0,
+    disputed          INTEGER NOT NULL DEFAULT 0,
+    cost              INTEGER,
+    baseline          INTEGER,
+    saved_routing     INTEGER NOT NULL DEFAULT 0,
+    saved_memory      INTEGER NOT NULL DEFAULT 0,
+    saved_scaffold    INTEGER NOT NULL DEFAULT 0,
+    saved_cache       INTEGER NOT NULL DEFAULT 0,
+    saved_retries     INTEGER NOT NULL DEFAULT 0,
+    saved_background  INTEGER NOT NULL DEFAULT 0,
+    overhead_ns       INTEGER NOT NULL DEFAULT 0,
+    first_byte_ns     INTEGER NOT NULL DEFAULT 0,
+    total_ns          INTEGER NOT NULL DEFAULT 0,
+    memories_used     INTEGER NOT NULL DEFAULT 0,
+    fail_open         TEXT    NOT NULL DEFAULT ''
+) STRICT;
+
+INSERT INTO entries (rowid, id, at_us, tenant, agent, user, session, channel, process_type, background,
+    requested_model, routed_model, answered_model, baseline_model,
+    profile, tier, shape, reason, score, switched, streamed, status, outcome,
+    usage_known, input, cached, cache_write, cache_write_hour, output, reasoning,
+    injected_memory, injected_scaffold, scaffold_arm, warm, retry_cost, disputed,
+    cost, baseline, saved_routing, saved_memory, saved_scaffold, saved_cache, saved_retries, saved_background,
+    overhead_ns, first_byte_ns, total_ns, memories_used, fail_open)
+SELECT rowid, id, at_us, tenant, agent, user, session, channel, process_type, background,
+    requested_model, routed_model, answered_model, baseline_model,
+    profile, tier, shape, reason, score, switched, streamed, status, outcome,
+    usage_known, input, cached, cache_write, cache_write_hour, output, reasoning,
+    injected_memory, injected_scaffold, scaffold_arm, warm, retry_cost, disputed,
+    cost, baseline, coalesce(saved_routing, 0), coalesce(saved_memory, 0), coalesce(saved_scaffold, 0),
+    coalesce(saved_cache, 0), coalesce(saved_retries, 0), coalesce(saved_background, 0),
+    overhead_ns, first_byte_ns, total_ns, memories_used, fail_open
+FROM requests;
+
+DROP TABLE requests;
+ALTER TABLE entries RENAME TO requests;
+CREATE INDEX requests_tenant_at ON requests (tenant, at_us);
