@@ -1,0 +1,59 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// probe asks every model that the plan names for one word, before anything
+// else costs money. One that does not answer is replaced by the first of its
+// configured substitutes that does, or left out, and either is noted.
+func (r *runner) probe(ctx context.Context) ([]Probe, error) {
+	var all []Probe
+	plan := r.cfg.Plan
+	try := func(model string, substitutes []string) Probe {
+		p := Probe{Model: model}
+		for _, name := range append([]string{model}, substitutes...) {
+			_, err := r.ask(ctx, r.side, call{model: name, session: "probe", memory: "off", bypass: true, maxTokens: 16, messages: []message{{"user", "Say hi."}}})
+			if err == nil {
+				p.Used = name
+				if name != model {
+					p.Note = fmt.Sprintf("%s does not answer; %s stands in (%s)", model, name, p.Note)
+				}
+				return p
+			}
+			p.Note = fmt.Sprintf("%.200s", err.Error())
+		}
+		return p
+	}
+	seen := func(model string) bool {
+		return slices.ContainsFunc(all, func(p Probe) bool { return p.Model == model })
+	}
+	for _, c := range plan.Conditions {
+		if !seen(c.Model) {
+			all = append(all, try(c.Model, c.Substitutes))
+		}
+	}
+	for _, model := range append([]string{plan.Priming}, plan.Judges...) {
+		if !seen(model) {
+			all = append(all, try(model, nil))
+		}
+	}
+	for _, p := range all {
+		r.used[p.Model] = p.Used
+	}
+	if r.used[plan.Priming] == "" {
+		return all, fmt.Errorf("the priming model %q does not answer; without it there is nothing to remember", plan.Priming)
+	}
+	if !slices.ContainsFunc(plan.Conditions, func(c Condition) bool { return r.used[c.Model] != "" }) {
+		return all, errors.New("no condition's model answers")
+	}
+	for _, j := range plan.Judges {
+		if r.used[j] != "" {
+			r.judges = append(r.judges, j)
+		}
+	}
+	return all, ctx.Err()
+}

@@ -1,0 +1,340 @@
+package eval
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// WriteTable writes the console's view: scenarios by conditions, then the
+// comparisons.
+func (res *Results) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "scenario\tmemories\tprimed")
+	for _, c := range res.Plan.Conditions {
+		fmt.Fprintf(t, "\t%s", c.Code)
+	}
+	fmt.Fprintln(t, "\t")
+	for i := range res.Scenarios {
+		o := &res.Scenarios[i]
+		fmt.Fprintf(t, "%s\t%d\t%s", o.Scenario, o.Memories, yesNo(!o.PrimingFailed))
+		for _, c := range res.Plan.Conditions {
+			fmt.Fprintf(t, "\t%s", cellText(o, c.Code, res.Measure))
+		}
+		fmt.Fprintln(t, "\t")
+	}
+	fmt.Fprintf(t, "mean\t\t")
+	for _, s := range res.Conditions {
+		fmt.Fprintf(t, "\t%s", estimateText(s.Score))
+	}
+	fmt.Fprintln(t, "\t")
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nBy %s, %d seeds.\n", measureText(res.Measure), res.Seeds)
+	for i := range res.Closures {
+		fmt.Fprintf(w, "%s: %s\n", res.Closures[i].Name, res.Closures[i].sentence())
+	}
+	_, err := fmt.Fprintf(w, "cost $%.4f, %d answers unpriced, %v\n", res.CostUSD, res.Unpriced, res.Took.Round(time.Second))
+	return err
+}
+
+func cellText(o *Outcome, code, measure string) string {
+	if v, ok := o.cell(code, measure); ok {
+		return fmt.Sprintf("%.3f", v)
+	}
+	return "-"
+}
+
+func estimateText(e *Estimate) string {
+	if e == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", e.Mean)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "NO"
+}
+
+func measureText(measure string) string {
+	if measure == measureJudges {
+		return "judges' marks (0 to 1)"
+	}
+	return "the share of facts that an answer gets right"
+}
+
+// sentence says what a comparison shows, and no more.
+func (c *ClosureResult) sentence() string {
+	e := c.Effect
+	if e.N == 0 {
+		return "nothing to compare"
+	}
+	s := fmt.Sprintf("%s − %s = %+.3f [%+.3f, %+.3f], p = %.3f, n = %d: ", c.With, c.Closure.Baseline, e.Mean, e.Low, e.High, e.P, e.N)
+	switch {
+	case !e.Shown:
+		s += fmt.Sprintf("no effect shown (one below %.3f could not be seen)", e.Detectable)
+	case e.Mean > 0:
+		s += "an improvement"
+	default:
+		s += "a loss"
+	}
+	switch {
+	case c.Gap == nil:
+		return s
+	case c.Closed == nil:
+		return s + fmt.Sprintf("; %s is no better than %s (%+.3f), so there is no gap to close", c.Top, c.Closure.Baseline, c.Gap.Mean)
+	}
+	s += fmt.Sprintf("; closes %.1f %% [%.1f, %.1f] of a gap of %.3f", 100*c.Closed.Mean, 100*c.Closed.Low, 100*c.Closed.High, c.Gap.Mean)
+	if c.Passed != nil {
+		s += fmt.Sprintf("; target %.0f %%: %s", 100*c.Target, passFail(*c.Passed))
+	}
+	return s
+}
+
+func passFail(ok bool) string {
+	if ok {
+		return "pass"
+	}
+	return "fail"
+}
+
+// WriteMarkdown writes EVAL-RESULTS.md.
+func (res *Results) WriteMarkdown(out io.Writer) error {
+	w := &strings.Builder{}
+	fmt.Fprintf(w, "# Evaluation results\n\n")
+	if res.Simulated {
+		fmt.Fprintf(w, "**Simulated:** scripted models answered. These figures prove the harness and say nothing about any model.\n\n")
+	}
+	fmt.Fprintf(w, "**Run date:** %s  \n**Version:** %s  \n**Duration:** %v  \n**Model probe:** %s  \n**Gold:** %s  \n**Measured by:** %s\n\n",
+		res.Started.Format(time.RFC3339), res.Version, res.Took.Round(time.Second), res.probeText(), res.Gold, measureText(res.Measure))
+	if res.Stopped != "" {
+		fmt.Fprintf(w, "**Stopped early:** %s\n\n", res.Stopped)
+	}
+	res.writeSummary(w)
+	res.writePriming(w)
+	res.writeScores(w)
+	res.writeClosures(w)
+	res.writeConditions(w)
+	res.writeSamples(w)
+	res.writeObservations(w)
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+func (res *Results) probeText() string {
+	state := "pass"
+	var notes []string
+	for _, p := range res.Probe {
+		switch {
+		case p.Used == "":
+			state = "partial"
+			notes = append(notes, fmt.Sprintf("%s skipped: %s", p.Model, oneLine(p.Note)))
+		case p.Note != "":
+			notes = append(notes, oneLine(p.Note))
+		}
+	}
+	if len(notes) == 0 {
+		return state
+	}
+	return state + " (" + strings.Join(notes, "; ") + ")"
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func (res *Results) writeSummary(w io.Writer) {
+	primed := 0
+	for _, o := range res.Scenarios {
+		if !o.PrimingFailed {
+			primed++
+		}
+	}
+	fmt.Fprintf(w, "## Summary\n\n| metric | value |\n|---|---|\n| scenarios | %d |\n| scenarios with successful priming | %d / %d |\n| seeds per scenario | %d |\n",
+		len(res.Scenarios), primed, len(res.Scenarios), res.Seeds)
+	for i := range res.Closures {
+		c := &res.Closures[i]
+		if c.Passed != nil {
+			fmt.Fprintf(w, "| target: %s closes ≥ %.0f %% of %s − %s | %s |\n", c.With, 100*c.Target, c.Top, c.Closure.Baseline, passFail(*c.Passed))
+		}
+		if c.Closed != nil {
+			fmt.Fprintf(w, "| gap closed: %s | %.1f %% |\n", c.Name, 100*c.Closed.Mean)
+		} else {
+			fmt.Fprintf(w, "| %s | %+.3f |\n", c.Name, c.Effect.Mean)
+		}
+		if name, worst, ok := res.worst(c); ok && c.Top == "" {
+			fmt.Fprintf(w, "| worst row of %s | %+.2fpp (%s) |\n", c.Name, 100*worst, name)
+		}
+	}
+	fmt.Fprintf(w, "| cost | $%.4f, %d answers unpriced |\n\n", res.CostUSD, res.Unpriced)
+}
+
+// worst is the scenario in which a comparison looks worst.
+func (res *Results) worst(c *ClosureResult) (name string, diff float64, ok bool) {
+	for i := range res.Scenarios {
+		o := &res.Scenarios[i]
+		a, okA := o.cell(c.Closure.Baseline, res.Measure)
+		b, okB := o.cell(c.With, res.Measure)
+		if okA && okB && (!ok || b-a < diff) {
+			name, diff, ok = o.Scenario, b-a, true
+		}
+	}
+	return name, diff, ok
+}
+
+func (res *Results) writePriming(w io.Writer) {
+	fmt.Fprintf(w, "## Priming results\n\n| scenario | memories | matched | missed |\n|---|---|---|---|\n")
+	for _, o := range res.Scenarios {
+		var hit, miss []string
+		for text, found := range o.Verified {
+			if found {
+				hit = append(hit, text)
+			} else {
+				miss = append(miss, text)
+			}
+		}
+		slices.Sort(hit)
+		slices.Sort(miss)
+		fmt.Fprintf(w, "| %s | %d | %s | %s |\n", o.Scenario, o.Memories, listText(hit), listText(miss))
+	}
+	fmt.Fprintln(w)
+}
+
+func listText(list []string) string {
+	if len(list) == 0 {
+		return "–"
+	}
+	return strings.Join(list, ", ")
+}
+
+func (res *Results) writeScores(w io.Writer) {
+	fmt.Fprintf(w, "## Scores\n\n| scenario |")
+	for _, c := range res.Plan.Conditions {
+		fmt.Fprintf(w, " %s |", c.Code)
+	}
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(res.Plan.Conditions)))
+	for i := range res.Scenarios {
+		o := &res.Scenarios[i]
+		fmt.Fprintf(w, "| %s |", o.Scenario)
+		for _, c := range res.Plan.Conditions {
+			fmt.Fprintf(w, " %s |", cellText(o, c.Code, res.Measure))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "| **mean** |")
+	for _, s := range res.Conditions {
+		if s.Score == nil {
+			fmt.Fprint(w, " – |")
+			continue
+		}
+		fmt.Fprintf(w, " %.3f [%.3f, %.3f] |", s.Score.Mean, s.Score.Low, s.Score.High)
+	}
+	fmt.Fprint(w, "\n\n")
+}
+
+func (res *Results) writeClosures(w io.Writer) {
+	fmt.Fprintf(w, "## Comparisons\n\nDifferences of scenario means, with 95 %% bootstrap intervals over scenarios and a paired permutation test.\n\n")
+	for i := range res.Closures {
+		fmt.Fprintf(w, "- **%s**: %s\n", res.Closures[i].Name, res.Closures[i].sentence())
+	}
+	fmt.Fprintln(w)
+}
+
+func (res *Results) writeConditions(w io.Writer) {
+	fmt.Fprintf(w, "## Conditions\n\n| code | model | assembler | memory | scaffold | runs | with scaffold | facts right | unreadable judgements | judges differ by | cost a run | median latency | output tokens |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for i, s := range res.Conditions {
+		c := res.Plan.Conditions[i]
+		facts, differ, cost := "–", "–", "unpriced"
+		if s.Facts != nil {
+			facts = fmt.Sprintf("%.3f", s.Facts.Mean)
+		}
+		if s.Disagreement != nil {
+			differ = fmt.Sprintf("%.3f", *s.Disagreement)
+		}
+		if s.MeanCostUSD != nil {
+			cost = fmt.Sprintf("$%.6f", *s.MeanCostUSD)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d | %d | %s | %d | %s | %s | %v | %.0f |\n", s.Code, s.Model, onOff(c.Assembler), onOff(c.Memory), onOff(c.Scaffold),
+			s.Runs, s.Scaffolds, facts, s.Unparsed, differ, cost, s.Latency.Round(time.Millisecond), s.MeanOutput)
+		if s.Skipped != "" {
+			fmt.Fprintf(w, "\n%s was skipped: %s\n", s.Code, oneLine(s.Skipped))
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// maxSample bounds an answer that is quoted.
+const maxSample = 700
+
+// writeSamples quotes, of each scenario, the best answer of the condition that
+// the first comparison is about.
+func (res *Results) writeSamples(w io.Writer) {
+	if len(res.Closures) == 0 {
+		return
+	}
+	code := res.Closures[0].With
+	fmt.Fprintf(w, "## Best answers under %s\n\n", code)
+	for i := range res.Scenarios {
+		best, score := (*Answer)(nil), -1.0
+		for _, a := range res.Scenarios[i].of(code) {
+			if v, ok := a.score(res.Measure); ok && v > score {
+				best, score = &a, v
+			}
+		}
+		if best != nil {
+			fmt.Fprintf(w, "**%s** (seed %d, %.3f): %s\n\n", res.Scenarios[i].Scenario, best.Seed, score, quote(best.Text))
+		}
+	}
+}
+
+func quote(s string) string {
+	s = oneLine(s)
+	if r := []rune(s); len(r) > maxSample {
+		s = string(r[:maxSample]) + " …"
+	}
+	return strings.NewReplacer("<", "&lt;", "|", "\\|").Replace(s)
+}
+
+// writeObservations lists what a reader of the figures must know.
+func (res *Results) writeObservations(w io.Writer) {
+	fmt.Fprintf(w, "## Observations\n\n")
+	for _, o := range res.Scenarios {
+		if o.PrimingFailed {
+			fmt.Fprintf(w, "- Priming failed in %s: %d memories, missing %s. Its rows measure that, too.\n", o.Scenario, o.Memories, missing(o))
+		}
+	}
+	for i := range res.Closures {
+		if c := &res.Closures[i]; c.Effect.N > 0 && !c.Effect.Shown {
+			fmt.Fprintf(w, "- %s: no effect shown; with %d scenarios of this spread only one of %.3f or more would be.\n", c.Name, c.Effect.N, c.Effect.Detectable)
+		}
+	}
+	for _, s := range res.Conditions {
+		if s.Unparsed > 0 {
+			fmt.Fprintf(w, "- %d judgements of %s could not be read and are left out.\n", s.Unparsed, s.Code)
+		}
+	}
+	fmt.Fprintf(w, "- %d seeds of one scenario are one unit, not %d: the question is the same.\n", res.Seeds, res.Seeds)
+}
+
+func missing(o Outcome) string {
+	var all []string
+	for text, found := range o.Verified {
+		if !found {
+			all = append(all, text)
+		}
+	}
+	slices.Sort(all)
+	return listText(all)
+}

@@ -1,0 +1,156 @@
+package eval
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestShippedSets(t *testing.T) {
+	tests := []struct {
+		set  string
+		want int
+	}{
+		{"original", 6},
+		{"own", 14},
+		{"all", 20},
+	}
+	for _, tt := range tests {
+		got, err := Scenarios(tt.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != tt.want {
+			t.Errorf("Scenarios(%q) has %d, want %d", tt.set, len(got), tt.want)
+		}
+	}
+	if _, err := Scenarios("none"); err == nil {
+		t.Error("an unknown set is no error")
+	}
+}
+
+// Every shape that a scenario may have is asked for, and both languages.
+func TestOwnSetCovers(t *testing.T) {
+	all, err := Scenarios("own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, s := range all {
+		seen[s.Shape], seen[s.Language] = true, true
+		if len(s.Facts) == 0 {
+			t.Errorf("%s has no facts", s.Name)
+		}
+	}
+	for _, want := range []string{"research", "compare", "draft", "review", "decide", "plan-execute", "en", "sr"} {
+		if !seen[want] {
+			t.Errorf("no scenario is %q", want)
+		}
+	}
+}
+
+// The facts of a rubric that states them hold in the rubric itself, so that
+// no fact is one that only luck could meet.
+func TestRubricsHoldTheirFacts(t *testing.T) {
+	all, err := Scenarios("own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Name == "unanswerable" || s.Name == "incident-plan" {
+			continue // their rubrics speak about the answer
+		}
+		if c := s.Check(s.Rubric); c.Share < 0.5 {
+			t.Errorf("%s: the rubric holds %.0f %% of its facts; not %v", s.Name, 100*c.Share, c.Wrong)
+		}
+	}
+}
+
+func TestShippedPlans(t *testing.T) {
+	for _, name := range Plans {
+		if _, err := ShippedPlan(name); err != nil {
+			t.Errorf("ShippedPlan(%q): %v", name, err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	s := Scenario{MaxWords: 5, Facts: []Fact{
+		{Name: "city", Any: []string{"Lucerne", "Luzern"}},
+		{Name: "not old", Never: []string{"is in Basel"}},
+	}}
+	tests := []struct {
+		name, answer string
+		want         float64
+		long         bool
+	}{
+		{"right", "It is in **Lucerne**.", 1, false},
+		{"other name", "LUZERN", 1, false},
+		{"wrong", "The office is in Basel.", 0, false},
+		{"neither", "I can't say.", 0.5, false},
+		{"empty says nothing", "  ", 0, false},
+		{"both, too long", "It was in Basel and moved to Lucerne later on.", 1, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := s.Check(tt.answer)
+			if got.Share != tt.want || got.Long != tt.long {
+				t.Errorf("Check(%q) = %+v, want share %v, long %v", tt.answer, got, tt.want, tt.long)
+			}
+		})
+	}
+	if none := (&Scenario{}).Check("text"); none != nil {
+		t.Errorf("without facts Check = %+v, want nil", none)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	tests := []struct {
+		name, scenario, want string
+	}{
+		{"unknown key", "name: a\nqery: b\n", "qery"},
+		{"no query", "name: a\npriming: [{user: x}]\nrubric: r\n", "query is missing"},
+		{"nothing to judge by", "name: a\nquery: q\npriming: [{user: x}]\n", "neither rubric nor facts"},
+		{"bad name", "name: A b\nquery: q\npriming: [{user: x}]\nrubric: r\n", "lower case"},
+		{"empty fact", "name: a\nquery: q\npriming: [{user: x}]\nfacts: [{name: f}]\n", "neither any nor never"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadScenarios(fstest.MapFS{"x.yaml": {Data: []byte(tt.scenario)}})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := ReadScenarios(fstest.MapFS{}); err == nil {
+		t.Error("an empty folder is no error")
+	}
+	two := fstest.MapFS{
+		"a.yaml": {Data: []byte("name: a\nquery: q\npriming: [{user: x}]\nrubric: r\n")},
+		"b.yaml": {Data: []byte("name: a\nquery: q\npriming: [{user: x}]\nrubric: r\n")},
+	}
+	if _, err := ReadScenarios(two); err == nil || !strings.Contains(err.Error(), "taken") {
+		t.Errorf("two of one name: %v", err)
+	}
+}
+
+func TestBadPlans(t *testing.T) {
+	tests := []struct {
+		name, plan, want string
+	}{
+		{"no priming", "conditions: [{code: A, model: m}]\n", "priming"},
+		{"no conditions", "priming: m\n", "no conditions"},
+		{"a code twice", "priming: m\nconditions: [{code: A, model: m}, {code: A, model: n}]\n", "taken"},
+		{"memory without the assembler", "priming: m\nconditions: [{code: A, model: m, memory: true}]\n", "without the assembler"},
+		{"unknown tier", "priming: m\nconditions: [{code: A, model: m, tier: huge}]\n", "huge"},
+		{"unknown code", "priming: m\nconditions: [{code: A, model: m}]\nclosures: [{name: x, baseline: A, with: Z}]\n", `"Z"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ReadPlan(fstest.MapFS{"p.yaml": {Data: []byte(tt.plan)}}, "p.yaml")
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
