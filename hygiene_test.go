@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/replay":  {"assemble", "internal/chat", "ledger", "routing", "scoring"},
 	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/otlp", "internal/secret", "routing"}, domain...),
 	"internal/cmd": append([]string{
-		"internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/replay", "internal/secret", "internal/sqlite",
+		"eval", "internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/replay", "internal/secret", "internal/sqlite",
 		"llmtest", "routing", "proxy",
 	}, domain...),
 }

@@ -124,3 +124,42 @@ func (p *Plan) condition(code string) *Condition {
 	}
 	return nil
 }
+
+// Models are all that the plan names, each with the first condition that has
+// it; a model of no condition has one with its name alone.
+func (p *Plan) Models() map[string]Condition {
+	all := map[string]Condition{}
+	for _, c := range p.Conditions {
+		for _, name := range append([]string{c.Model}, c.Substitutes...) {
+			if _, ok := all[name]; !ok {
+				all[name] = c
+			}
+		}
+	}
+	for _, name := range append([]string{p.Priming}, p.Judges...) {
+		if _, ok := all[name]; !ok {
+			all[name] = Condition{Model: name}
+		}
+	}
+	return all
+}
+
+// Rename puts another model in the place of one, everywhere. An empty new name
+// changes nothing.
+func (p *Plan) Rename(old, name string) {
+	if name == "" {
+		return
+	}
+	swap := func(s *string) {
+		if *s == old {
+			*s = name
+		}
+	}
+	swap(&p.Priming)
+	for i := range p.Judges {
+		swap(&p.Judges[i])
+	}
+	for i := range p.Conditions {
+		swap(&p.Conditions[i].Model)
+	}
+}

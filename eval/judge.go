@@ -67,7 +67,7 @@ func judgePrompt(s *Scenario, reference, answer string, swapped bool) []message 
 }
 
 func section(name, text string) string {
-	text = strings.ReplaceAll(text, "<<<", "‹‹‹") // an answer can't close its own section
+	text = strings.NewReplacer("<<<", "‹‹‹", ">>>", "›››").Replace(text) // an answer can't close its own section
 	return "<<<" + name + "\n" + text + "\n" + name + ">>>\n\n"
 }
 

@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg Config) (*Results, error) {
 		return nil, fmt.Errorf("making the run's folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	side, err := cfg.Start(ctx, Setup{DataDir: filepath.Join(dir, "side"), Models: r.models(), Prices: cfg.Plan.Prices})
+	side, err := cfg.Start(ctx, Setup{DataDir: filepath.Join(dir, "side"), Models: r.cfg.Plan.Models(), Prices: cfg.Plan.Prices})
 	if err != nil {
 		return nil, fmt.Errorf("starting the proxy for judges: %w", err)
 	}
@@ -78,20 +78,6 @@ func Run(ctx context.Context, cfg Config) (*Results, error) {
 	res.Took, res.CostUSD, res.Unpriced = time.Since(res.Started), r.spent, r.unpriced
 	res.summarise()
 	return res, err
-}
-
-// models are all that the plan names, with a condition of each.
-func (r *runner) models() map[string]Condition {
-	all := map[string]Condition{}
-	for _, name := range append([]string{r.cfg.Plan.Priming}, r.cfg.Plan.Judges...) {
-		all[name] = Condition{Model: name}
-	}
-	for _, c := range r.cfg.Plan.Conditions {
-		for _, name := range append([]string{c.Model}, c.Substitutes...) {
-			all[name] = c
-		}
-	}
-	return all
 }
 
 // scenarios runs those that are not done yet, some at a time. The order of the
@@ -200,7 +186,7 @@ func (r *runner) prime(ctx context.Context, s *Scenario, o *Outcome, setup Setup
 // with starts a proxy, does things with it and closes it, which writes what it
 // learned; so each step sees what the one before left.
 func (r *runner) with(ctx context.Context, setup Setup, steps ...func(*client) error) error {
-	setup.Models, setup.Prices = r.models(), r.cfg.Plan.Prices
+	setup.Models, setup.Prices = r.cfg.Plan.Models(), r.cfg.Plan.Prices
 	for _, step := range steps {
 		in, err := r.cfg.Start(ctx, setup)
 		if err != nil {

@@ -56,7 +56,7 @@ func Scenarios(set string) ([]Scenario, error) {
 	sets := Sets
 	if set != "all" {
 		if !slices.Contains(Sets, set) {
-			return nil, fmt.Errorf("no set of scenarios is called %q; there are %s, all", set, strings.Join(Sets, ", "))
+			return nil, fmt.Errorf("no suite of scenarios is called %q; there are %s, all", set, strings.Join(Sets, ", "))
 		}
 		sets = []string{set}
 	}

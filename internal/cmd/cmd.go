@@ -49,6 +49,7 @@ func commands() []command {
 		{"stats", "what requests cost and saved, from the ledger", runStats},
 		{"prices", "show a model's price, import a newer price list", runPrices},
 		{"ledger", "export the ledger's entries, one a request", runLedger},
+		{"eval", "evaluate assembled prompts, recall or routing, and report it honestly", runEval},
 		{"healthcheck", "exit 0 when a running server is ready", runHealthcheck},
 		{"memory", "import, export, search, forget, back up and check memories", runMemory},
 		{"bench", "measure what the proxy adds to a request, against others with -peer", runBench},

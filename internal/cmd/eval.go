@@ -1,0 +1,296 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/understudy-ai/understudy/eval"
+	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/scoring"
+)
+
+func runEval(ctx context.Context, args []string, o IO) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "recall":
+			return runEvalRecall(ctx, args[1:], o)
+		case "routing":
+			return runEvalRouting(args[1:], o)
+		}
+	}
+	e, err := parseEval(args, o)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(e.out, 0o755); err != nil {
+		return fmt.Errorf("making the folder for the results: %w", err)
+	}
+	if e.simulated {
+		up, err := startScripted(e.cfg.Scenarios)
+		if err != nil {
+			return fmt.Errorf("starting the scripted upstream: %w", err)
+		}
+		defer up.Close()
+		e.base = demoConfig("", up.URL())
+	}
+	e.cfg.Start = evalStarter(e.base, o)
+	if err := e.estimate(o); err != nil {
+		return err
+	}
+	return e.run(ctx, o)
+}
+
+// evalCall is what a call of eval asks for.
+type evalCall struct {
+	cfg       eval.Config
+	base      config.Config
+	out       string
+	simulated bool
+	resume    bool
+	asJSON    bool
+}
+
+func parseEval(args []string, o IO) (*evalCall, error) {
+	e := &evalCall{}
+	f := flags("eval")
+	cf := addConfigFlags(f)
+	f.StringVar(&e.out, "out", "", "write results.json and EVAL-RESULTS.md into `DIR`")
+	f.BoolVar(&e.simulated, "simulated", false, "against scripted models with a known gap; needs no upstream")
+	conditions := f.String("conditions", "closure", "a YAML `FILE` of conditions, or one that is shipped: closure, memory")
+	set := f.String("suite", "original", "the shipped `SUITE` of scenarios: original, own, all")
+	dir := f.String("scenarios", "", "read the scenarios from `DIR` instead")
+	model := f.String("model", "", "stands for the model called \"model\" in the conditions: `NAME`")
+	judge := f.String("judge", "", "judge with this model instead of the plan's judges: `NAME`; none: facts alone decide")
+	f.IntVar(&e.cfg.Seeds, "seeds", 3, "ask each question so many `TIMES` under each condition")
+	f.StringVar(&e.cfg.Gold, "gold", eval.GoldRubric, "what answers are judged by: rubric, or condition:`CODE`")
+	f.IntVar(&e.cfg.Concurrency, "concurrency", 1, "play so many `SCENARIOS` at a time")
+	f.DurationVar(&e.cfg.Timeout, "timeout", 5*time.Minute, "wait at most this `TIME` for an answer")
+	f.Float64Var(&e.cfg.MaxUSD, "max-usd", 0, "stop when this `AMOUNT` is spent; 0: any")
+	f.BoolVar(&e.resume, "resume", false, "keep the scenarios that an interrupted run in -out has finished")
+	f.BoolVar(&e.asJSON, "json", false, "write the results to stdout as JSON instead of a table")
+	if err := parse(f, args, o); err != nil {
+		return nil, err
+	}
+	if e.out == "" {
+		return nil, usageError{errors.New("-out DIR is missing: where should the results go?")}
+	}
+	if e.cfg.Seeds < 1 || e.cfg.Concurrency < 1 {
+		return nil, usageError{errors.New("-seeds and -concurrency take numbers from 1")}
+	}
+	if e.simulated {
+		*conditions = "simulated"
+	} else {
+		loaded, err := cf.load(o)
+		if err != nil {
+			return nil, err
+		}
+		e.base = loaded.Config
+	}
+	e.cfg.Version = Version()
+	return e, e.read(*conditions, *set, *dir, *model, *judge)
+}
+
+// read reads conditions and scenarios.
+func (e *evalCall) read(conditions, set, dir, model, judge string) (err error) {
+	if e.cfg.Plan, err = eval.ShippedPlan(conditions); errors.Is(err, fs.ErrNotExist) {
+		e.cfg.Plan, err = eval.ReadPlan(os.DirFS(filepath.Dir(conditions)), filepath.Base(conditions))
+	}
+	if err != nil {
+		return err
+	}
+	e.cfg.Plan.Rename("model", model)
+	switch judge {
+	case "":
+	case "none":
+		e.cfg.Plan.Judges = nil
+	default:
+		e.cfg.Plan.Judges = []string{judge}
+	}
+	if e.cfg.Scenarios, err = eval.Scenarios(set); dir != "" {
+		e.cfg.Scenarios, err = eval.ReadScenarios(os.DirFS(dir))
+	}
+	return err
+}
+
+// run evaluates and writes what it found, finished or not.
+func (e *evalCall) run(ctx context.Context, o IO) error {
+	partial := filepath.Join(e.out, "partial.jsonl")
+	if err := e.journal(partial); err != nil {
+		return err
+	}
+	left := len(e.cfg.Scenarios) - len(e.cfg.Done)
+	p := newProgress(o.Err, "answers", int64(left*len(e.cfg.Plan.Conditions)*e.cfg.Seeds))
+	e.cfg.OnRun = func() { p.add(1) }
+	res, err := eval.Run(ctx, e.cfg)
+	p.end()
+	if err != nil {
+		return hintError{err, "-resume goes on with the scenarios that are not finished"}
+	}
+	res.Simulated = e.simulated
+	if err := errors.Join(writeResults(e.out, res), os.Remove(partial)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if e.asJSON {
+		return json.NewEncoder(o.Out).Encode(res)
+	}
+	return res.WriteTable(o.Out)
+}
+
+// journal reads what an interrupted run has finished, and goes on with its
+// file, so that this one can be resumed as well.
+func (e *evalCall) journal(path string) error {
+	if !e.resume {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, maxLine)
+		for lines.Scan() {
+			var done eval.Outcome
+			if json.Unmarshal(lines.Bytes(), &done) == nil { // the last line may be half of one
+				e.cfg.Done = append(e.cfg.Done, done)
+			}
+		}
+		err = lines.Err()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the earlier run: %w", err)
+	}
+	e.cfg.OnOutcome = func(done eval.Outcome) error {
+		line, err := json.Marshal(done)
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return fmt.Errorf("noting a finished scenario: %w", err)
+		}
+		_, err = f.Write(append(line, '\n'))
+		return errors.Join(err, f.Close())
+	}
+	return nil
+}
+
+func writeResults(dir string, res *eval.Results) error {
+	data, err := json.MarshalIndent(res, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "results.json"), append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, "EVAL-RESULTS.md"))
+	if err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	return errors.Join(res.WriteMarkdown(f), f.Close())
+}
+
+// estimate says what the run may cost, before it costs anything.
+func (e *evalCall) estimate(o IO) error {
+	prices, err := newCatalogue(evalModels(e.base, e.cfg.Plan.Models(), e.cfg.Plan.Prices))
+	if err != nil {
+		return err
+	}
+	usd, unpriced := e.cfg.Estimate(func(model string) (input, output float64, ok bool) {
+		m, known := prices.Find(model)
+		if !known || m.Price == nil {
+			return 0, 0, false
+		}
+		return m.Price.Input, m.Price.Output, true
+	})
+	fmt.Fprintf(o.Err, "%d scenarios, %d conditions, %d seeds: about $%.2f", len(e.cfg.Scenarios), len(e.cfg.Plan.Conditions), e.cfg.Seeds, usd)
+	if len(unpriced) > 0 {
+		fmt.Fprintf(o.Err, ", without the price of %v, which is not known", unpriced)
+	}
+	fmt.Fprintln(o.Err)
+	if e.cfg.MaxUSD > 0 && usd > e.cfg.MaxUSD {
+		fmt.Fprintf(o.Err, "understudy: warning: that is more than -max-usd %.2f; the run will stop when it is spent\n", e.cfg.MaxUSD)
+	}
+	return nil
+}
+
+func runEvalRecall(ctx context.Context, args []string, o IO) (err error) {
+	f := flags("eval recall")
+	cf := addConfigFlags(f)
+	asJSON := f.Bool("json", false, "write the figures as JSON")
+	if err := parseFlags(f, args, o); err != nil {
+		return err
+	}
+	if f.NArg() != 1 {
+		return usageError{errors.New("which folder? It holds NAME.memories.jsonl and NAME.questions.jsonl")}
+	}
+	loaded, err := cf.load(o)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "understudy-eval-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the store: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	in, err := evalStarter(loaded.Config, o)(ctx, eval.Setup{DataDir: dir, Condition: &eval.Condition{Assembler: true, Memory: true}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	p := newProgress(o.Err, "questions", 0)
+	res, err := eval.EvalRecall(ctx, in, os.DirFS(f.Arg(0)), func() { p.add(1) })
+	p.end()
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return json.NewEncoder(o.Out).Encode(res)
+	}
+	return res.WriteTable(o.Out)
+}
+
+func runEvalRouting(args []string, o IO) error {
+	f := flags("eval routing")
+	cf := addConfigFlags(f)
+	asJSON := f.Bool("json", false, "write one JSON object a file")
+	if err := parseFlags(f, args, o); err != nil {
+		return err
+	}
+	if f.NArg() == 0 {
+		return usageError{errors.New("which files? Their lines hold prompt and tier, or prompt, weak and strong")}
+	}
+	loaded, err := cf.load(o)
+	if err != nil {
+		return err
+	}
+	scorer, err := scoring.New(scoringConfig(loaded.Config.Routing.PromptRouting))
+	if err != nil {
+		return fmt.Errorf("configuring the scorer: %w", err)
+	}
+	p := newProgress(o.Err, "prompts", 0)
+	defer p.end()
+	enc := json.NewEncoder(o.Out)
+	for _, file := range f.Args() {
+		res, err := eval.EvalRouting(scorer, os.DirFS(filepath.Dir(file)), filepath.Base(file), func() { p.add(1) })
+		if err != nil {
+			return err
+		}
+		write := func() error { return res.WriteText(o.Out) }
+		if *asJSON {
+			write = func() error { return enc.Encode(res) }
+		}
+		p.end()
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
