@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// errClaim says that a condition was not what it claims to be.
-var errClaim = errors.New("the condition was not what it claims")
+// ErrClaim says that a condition was not what it claims to be.
+var ErrClaim = errors.New("the condition was not what it claims")
 
 // holdTo compares what a condition claims with what the proxy did. primed says
 // that there was something to remember. An evaluation whose small model ran as
@@ -39,5 +39,5 @@ func holdTo(c *Condition, model string, a Applied, primed bool) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return fmt.Errorf("condition %s: %w: %w", c.Code, errClaim, errors.Join(wrong...))
+	return fmt.Errorf("condition %s: %w: %w", c.Code, ErrClaim, errors.Join(wrong...))
 }

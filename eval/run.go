@@ -26,6 +26,7 @@ type Config struct {
 	Temp        string
 	Concurrency int           // scenarios at a time
 	Timeout     time.Duration // for one answer
+	MaxTokens   int           // that an answer may have, 0: any
 	MaxUSD      float64       // what the run may cost, 0: any amount
 	Version     string
 	// Done are scenarios of an earlier run that are taken as they are.
@@ -52,7 +53,7 @@ type runner struct {
 }
 
 // Run plays every scenario under every condition. An error comes with the
-// results so far. One that wraps errClaim says that a condition was not what
+// results so far. One that wraps ErrClaim says that a condition was not what
 // it claims.
 func Run(ctx context.Context, cfg Config) (*Results, error) {
 	r := &runner{cfg: cfg, used: map[string]string{}}
@@ -173,7 +174,7 @@ func (r *runner) prime(ctx context.Context, s *Scenario, o *Outcome, setup Setup
 		for _, turn := range s.Priming {
 			session := "priming-" + turn.Session
 			said[session] = append(said[session], message{"user", turn.User})
-			reply, err := r.ask(ctx, c, call{model: r.used[priming], session: session, memory: "on", messages: said[session]})
+			reply, err := r.ask(ctx, c, call{model: r.used[priming], session: session, memory: "on", maxTokens: r.cfg.MaxTokens, messages: said[session]})
 			if err != nil {
 				return fmt.Errorf("priming: %w", err)
 			}
@@ -231,7 +232,7 @@ func (r *runner) condition(ctx context.Context, s *Scenario, c *Condition, prime
 		for seed := range r.cfg.Seeds {
 			model := r.used[c.Model]
 			q := call{
-				model: model, session: "question-" + strconv.Itoa(seed), memory: memory, seed: seed,
+				model: model, session: "question-" + strconv.Itoa(seed), memory: memory, seed: seed, maxTokens: r.cfg.MaxTokens,
 				messages: []message{{"system", "You are a helpful assistant."}, {"user", s.Query}},
 			}
 			reply, err := r.ask(ctx, cl, q)

@@ -72,6 +72,7 @@ func parseEval(args []string, o IO) (*evalCall, error) {
 	f.StringVar(&e.cfg.Gold, "gold", eval.GoldRubric, "what answers are judged by: rubric, or condition:`CODE`")
 	f.IntVar(&e.cfg.Concurrency, "concurrency", 1, "play so many `SCENARIOS` at a time")
 	f.DurationVar(&e.cfg.Timeout, "timeout", 5*time.Minute, "wait at most this `TIME` for an answer")
+	f.IntVar(&e.cfg.MaxTokens, "max-tokens", 0, "let an answer have at most so many `TOKENS`; 0: as many as the model likes")
 	f.Float64Var(&e.cfg.MaxUSD, "max-usd", 0, "stop when this `AMOUNT` is spent; 0: any")
 	f.BoolVar(&e.resume, "resume", false, "keep the scenarios that an interrupted run in -out has finished")
 	f.BoolVar(&e.asJSON, "json", false, "write the results to stdout as JSON instead of a table")
