@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -25,21 +27,24 @@ const (
 
 // startScripted starts an upstream whose models have a known gap.
 func startScripted(scenarios []eval.Scenario) (*llmtest.Upstream, error) {
-	up, err := llmtest.Start(scriptedStrong, scriptedWeak, scriptedJudge)
+	scripted := []string{scriptedStrong, scriptedWeak, scriptedJudge}
+	up, err := llmtest.Start(scripted...)
 	if err != nil {
 		return nil, err
 	}
 	up.Misbehave(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
+		body, _ := io.ReadAll(r.Body) // from memory
+		model := gjson.GetBytes(body, "model").String()
+		if !slices.Contains(scripted, model) {
+			r.Body = io.NopCloser(bytes.NewReader(body))
 			up.Answer(w, r)
 			return
 		}
-		body, _ := io.ReadAll(r.Body) // from memory
 		prompt := gjson.GetBytes(body, "messages").String()
-		text := scriptedAnswer(scenarios, gjson.GetBytes(body, "model").String(), prompt)
+		text := scriptedAnswer(scenarios, model, prompt)
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{ // to a client of this process
-			"id": "chatcmpl-scripted", "object": "chat.completion", "model": gjson.GetBytes(body, "model").String(),
+			"id": "chatcmpl-scripted", "object": "chat.completion", "model": model,
 			"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]string{"role": "assistant", "content": text}}},
 			"usage":   map[string]int{"prompt_tokens": len(prompt) / 4, "completion_tokens": len(text) / 4, "total_tokens": (len(prompt) + len(text)) / 4},
 		})
