@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"routing":          append([]string{"internal/chat"}, domain...),
 	"internal/replay":  {"assemble", "internal/chat", "ledger", "routing", "scoring"},
 	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/otlp", "internal/secret", "routing"}, domain...),
+	"eval":             {"scoring"},
 	"internal/cmd": append([]string{
 		"eval", "internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/replay", "internal/secret", "internal/sqlite",
 		"llmtest", "routing", "proxy",
@@ -175,14 +176,14 @@ func ownModule(dir string) bool {
 	return dir != "" && err == nil
 }
 
-var simulates = regexp.MustCompile(`^internal/(cmd/(demo|bench)[a-z]*\.go|bench/)`)
+var simulates = regexp.MustCompile(`^internal/(cmd/(demo|bench|evalscripted)[a-z]*\.go|bench/)`)
 
 // TestSimulated holds that serving can't reach the simulated upstream.
 func TestSimulated(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, spec := range s.ast.Imports {
 			if strings.Trim(spec.Path.Value, `"`) == module+"/llmtest" && !s.test && !simulates.MatchString(s.path) {
-				t.Errorf("%s imports llmtest: simulated answers are for tests, the demo and the benchmark", s.at(spec))
+				t.Errorf("%s imports llmtest: simulated answers are for tests, the demo, the benchmark and eval -simulated", s.at(spec))
 			}
 		}
 	}
