@@ -91,7 +91,7 @@ var threatWords = []struct {
 		prompta istemi istemini 提示词 提示 指令 プロンプト 指示 프롬프트 지시 设定`},
 	{clsYou, `you your yourself du dich dir tu toi vous te eres tienes usted ti sei voce ty tebja tebe sen 你 您 あなた お前 너 넌 당신 너는`},
 	{clsAI, `ai ais ia ki ii chatbot chatbots assistant assistants model models bot bots gpt chatgpt llm llms dan entity assistent asistente assistente 人工智能 人工知能`},
-	{clsAct, `act acting pretend roleplay simulate simulating imagine impersonate immerse immersed play playing persona respond reply become
+	{clsAct, `finja actua agis ponasaj verhalte comportati comporte act acting pretend roleplay simulate simulating imagine impersonate immerse immersed play playing persona respond reply become
 		upgraded speak behave`},
 	{clsNone, `no not without neither nor zero none keine keinen kein keinerlei ohne sans aucune aucun plus pas sin ni ningun ninguna senza nessun nessuna
 		sem nenhum nenhuma bez nikakva nikakvih nikakve net nikakih geen zonder bez zadnych 没有 沒有 不受 无 無`},
@@ -106,7 +106,7 @@ var threatWords = []struct {
 	{clsNever, `never don't dont cannot nie niemals jamais nunca mai nikad nikada nikogda`},
 	{clsRefuse, `refuse refuses refusing refusal refusals reject rejects rejecting decline declines declining apologise apologises apologize apologizes
 		disclaimer disclaimers warnings warns deny denies verweigere verweigerst refusing moralise moralize`},
-	{clsHarm, `illegal illegally immoral unethical unethically harmful malware explosive bomb bombs weapon profanity profane explicit banned crimes
+	{clsHarm, `illegal illegally immoral unethical unethically harmful malware keylogger ransomware phishing hacker cracking hotwire meth explosive bomb bombs weapon weapons profanity profane explicit banned crimes
 		dangerous nsfw swear offensive hateful`},
 	{clsFree, `released freed free liberated broken broke escaped unleashed escape`},
 	{clsOff, `off abolished scrapped cancelled disabled suspended lifted removed void deactivated bypassed inactive gone replaced revoked waived dropped invalid deleted superseded lifted`},
