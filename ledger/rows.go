@@ -22,8 +22,7 @@ const width = 48
 // columnSet has a bit for each column.
 type columnSet uint64
 
-// used is the set of columns whose value isn't the column's default: empty, 0,
-// or NULL where there is no other.
+// used is the set of columns whose value is not empty, 0 or NULL: the defaults.
 func used(row []any) (set columnSet) {
 	for i, v := range row {
 		switch v {

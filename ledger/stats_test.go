@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +70,44 @@ func TestGet(t *testing.T) {
 		if _, err := l.Get(t.Context(), key[0], key[1]); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Get(%q) = %v, want ErrNotFound", key, err)
 		}
+	}
+}
+
+// TestZeroIsKnown writes amounts of 0 in a batch that has no other.
+func TestZeroIsKnown(t *testing.T) {
+	l := open(t, Config{})
+	want := Entry{ID: "free", Tenant: "a", At: noon, Cost: ptr(0.0), Baseline: ptr(0.0), Priced: true, WarmTokens: ptr(int64(0))}
+	record(t, l, want)
+	got, err := l.Get(t.Context(), "a", "free")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Get (-want +got):\n%s", diff)
+	}
+}
+
+// TestSets holds that the columns that are always written are those that have
+// no default of 0.
+func TestSets(t *testing.T) {
+	l := open(t, Config{})
+	rows, err := l.db.Reader.QueryContext(t.Context(), "SELECT name FROM pragma_table_info('requests') WHERE dflt_value IS NULL")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	want := columnSet(0)
+	names := strings.Split(columns, ",")
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })
+		want |= 1 << i
+	}
+	if alwaysWritten != want || len(names) != width {
+		t.Errorf("always written: %b, without a default: %b; %d columns, width %d", alwaysWritten, want, len(names), width)
 	}
 }
 

@@ -194,8 +194,9 @@ const (
 	// A deployment uses a few: what it never uses is in none of them.
 	maxStatements = 16
 
-	// alwaysWritten are columns without a default: id and at_us.
-	alwaysWritten columnSet = 0b11
+	// alwaysWritten are columns that have no default, or one that isn't 0: id
+	// and at_us; warm, cost and baseline, where 0 is known and NULL is not.
+	alwaysWritten columnSet = 1<<0 | 1<<1 | 1<<32 | 1<<35 | 1<<36
 )
 
 // statements returns those that write a set of columns, one for each of
