@@ -48,6 +48,7 @@ type Exchange struct {
 // once all before it is written.
 type job struct {
 	exchange Exchange
+	queued   time.Time
 	mark     chan struct{}
 }
 
@@ -73,7 +74,7 @@ func (s *Store) Learn(e Exchange) bool {
 		return false
 	}
 	select {
-	case s.queue <- job{exchange: e}:
+	case s.queue <- job{exchange: e, queued: time.Now()}:
 		s.extractor.hear(e)
 		return true
 	default:
@@ -184,12 +185,14 @@ type batch struct {
 }
 
 // collect takes jobs from the queue, the first given, until there are enough,
-// time is up, or one is a mark: somebody waits for that.
+// the first has waited for maxWait and no other is there, or one is a mark:
+// somebody waits for that.
 func (s *Store) collect(first job) batch {
 	var b batch
-	timer := time.NewTimer(maxWait)
+	timer := time.NewTimer(maxWait - time.Since(first.queued))
 	defer timer.Stop()
-	for j, open := first, true; open; {
+	j, open := first, true
+	for n := 1; open; n++ {
 		if j.mark != nil {
 			b.mark = j.mark
 			return b
@@ -197,8 +200,13 @@ func (s *Store) collect(first job) batch {
 		if l, ok := s.read(j.exchange); ok {
 			b.lessons = append(b.lessons, l)
 		}
-		if len(b.lessons) == maxBatch {
+		if n == maxBatch {
 			return b
+		}
+		select {
+		case j, open = <-s.queue:
+			continue
+		default:
 		}
 		select {
 		case j, open = <-s.queue:

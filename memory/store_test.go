@@ -446,7 +446,9 @@ func TestFullQueue(t *testing.T) {
 // TestCollect looks at what goes into one transaction.
 func TestCollect(t *testing.T) {
 	s := &Store{cfg: withDefaults(Config{Capture: CaptureFacts}), queue: make(chan job, 2*maxBatch)}
-	said := func(text string) job { return job{exchange: Exchange{Scope: scopeOf(t, "ann"), UserText: text}} }
+	said := func(text string) job {
+		return job{queued: time.Now(), exchange: Exchange{Scope: scopeOf(t, "ann"), UserText: text}}
+	}
 	decided, question := said("We decided on Go."), said("What is a monad?")
 	tests := []struct {
 		name                  string
@@ -459,6 +461,7 @@ func TestCollect(t *testing.T) {
 		{"what teaches something", []job{question, decided, question, {mark: make(chan struct{})}}, true, 1, 0},
 		{"at most so many", slices.Repeat([]job{decided}, maxBatch+3), false, maxBatch, 3},
 		{"until time is up", []job{decided, decided}, false, 2, 0},
+		{"what is there when time was up before", []job{{exchange: decided.exchange}, decided, decided}, false, 3, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
