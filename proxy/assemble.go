@@ -28,6 +28,7 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	if x.said == nil {
 		x.hear()
 	}
+	forgets := x.s.forgets.Load()
 	var err error
 	plan := a.Sessions.Plan
 	if x.dry {
@@ -38,6 +39,9 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	})
 	if err != nil {
 		return &stepError{"memory", err}
+	}
+	if x.s.forgets.Load() != forgets { // what was recalled may be what was forgotten since
+		return x.s.drop(ctx, func(whose assemble.Conversation, _ []string) bool { return whose == x.conversation() })
 	}
 	if x.squeeze(in) {
 		x.insert()

@@ -133,6 +133,7 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 	if err := s.cfg.Memories.Forget(ctx, scope, id); err != nil {
 		return memoryError(err)
 	}
+	s.forgets.Add(1)
 	err = s.drop(ctx, func(_ assemble.Conversation, shown []string) bool { return slices.Contains(shown, id) })
 	if err != nil {
 		return err
@@ -150,6 +151,7 @@ func (s *Server) forgetUser(c *fiber.Ctx) error {
 	if err != nil {
 		return memoryError(err)
 	}
+	s.forgets.Add(1)
 	err = s.drop(ctx, func(whose assemble.Conversation, _ []string) bool {
 		return whose.Tenant == tenant && whose.User == user && (agent == "" || whose.Agent == agent)
 	})

@@ -1,13 +1,16 @@
 package proxy_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
+	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
 )
 
@@ -164,5 +167,47 @@ func TestLargeImport(t *testing.T) {
 	}
 	if got := s.inFlight(); got != 0 {
 		t.Errorf("%v requests in flight afterwards", got)
+	}
+}
+
+// interrupted calls during in the middle of each recall, once it has its answer.
+type interrupted struct {
+	*memory.Store
+	during func()
+}
+
+func (m *interrupted) Recall(ctx context.Context, scope memory.Scope, q memory.Query) (memory.Recalled, error) {
+	got, err := m.Store.Recall(ctx, scope, q)
+	if m.during != nil {
+		m.during()
+	}
+	return got, err
+}
+
+// TestForgetWhileAsking forgets what a request has just recalled: neither that
+// request nor a later one of its conversation says it.
+func TestForgetWhileAsking(t *testing.T) {
+	m := &interrupted{}
+	s := newStack(t, func(c *proxy.Config) {
+		m.Store = c.Memory.(*memory.Store)
+		c.Memory, c.Memories, c.Limits.SmartBudget = m, m.Store, time.Minute
+	})
+	for _, path := range []string{"/api/memories/%s?user=ana", "/api/users/ana"} {
+		added := s.send("POST", "/api/memories", `{"user":"ana","type":"preference","content":"I prefer PostgreSQL."}`)
+		if strings.Contains(path, "%s") {
+			path = fmt.Sprintf(path, gjson.Get(added.body, "id").String())
+		}
+		asked := func() bool {
+			s.post(ask("auto", "Which database do you suggest?"), "X-User-Id: ana", "X-Session-Id: "+path)
+			return strings.Contains(string(s.upstream.Last().Body), "PostgreSQL")
+		}
+		m.during = func() { s.send("DELETE", path, "") }
+		if asked() {
+			t.Errorf("%s: the request says what it had recalled", path)
+		}
+		m.during = nil
+		if asked() {
+			t.Errorf("%s: a later request says it", path)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -99,6 +100,7 @@ type Server struct {
 	seed      maphash.Seed // of frame
 	steps     seldom       // log lines of smart steps that fail
 	captures  *captures
+	forgets   atomic.Int64 // calls that made memory forget something
 }
 
 // New builds the server and its upstream pools; it connects to nothing yet.

@@ -81,9 +81,10 @@ func checkCopy(ctx context.Context, path string) (err error) {
 }
 
 // Integrity reads the whole file and returns what is wrong with it: pages,
-// indexes, and references from one table to another.
+// indexes, and references from one table to another. It asks the writing
+// connection: in another one, FTS5 compares with what that had read before.
 func (db *DB) Integrity(ctx context.Context) ([]string, error) {
-	problems, err := integrity(ctx, db.Reader)
+	problems, err := integrity(ctx, db.Writer)
 	if err != nil {
 		return nil, fmt.Errorf("checking integrity: %w", err)
 	}
