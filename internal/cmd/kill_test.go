@@ -23,7 +23,8 @@ import (
 )
 
 const (
-	kills = 50
+	kills   = 50
+	servers = 5 // at once
 
 	// mayLose is how old an answer must be for what it taught to outlive the
 	// process, as long as the writer keeps up. Where the machine lets an answer
@@ -35,8 +36,8 @@ const (
 	clients = 4
 )
 
-// TestKilled kills a server that learns, again and again, with no warning and
-// at any moment. Whenever it was, the store opens, all its parts agree, and it
+// TestKilled kills servers that learn, again and again, with no warning and at
+// any moment. Whenever it was, the store opens, all its parts agree, and it
 // has what answers of more than mayLose before had taught.
 func TestKilled(t *testing.T) {
 	noLeaks(t)
@@ -45,56 +46,73 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer upstream.Close()
-	dir := t.TempDir()
-	total, worst := 0, time.Duration(0)
-	for round := range kills {
-		user := fmt.Sprint("user", round)
-		acked, killed, slowest := learnUntilKilled(t, dir, upstream.URL(), user, 30+rand.IntN(120))
-		slowest = max(slowest, syncTime(t, dir))
-		kept := inspectKilled(t, dir, user)
-		for text, at := range acked {
-			age := killed.Sub(at)
-			if kept[text] {
-				total++
-			} else if worst = max(worst, age); age > mayLose+lag*slowest {
-				t.Errorf("round %d: %q is lost, answered %v before the kill, with nothing slower than %v", round, text, age, slowest)
-			}
-			delete(kept, text)
+	t.Run("servers", func(t *testing.T) { // ends once all of them have
+		for i := range servers {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				for round := range kills / servers {
+					killOnce(t, dir, upstream.URL(), fmt.Sprint("user", round))
+				}
+			})
 		}
-		for text := range kept { // In flight: sent, and not yet answered.
-			if !strings.Contains(text, "locker") {
-				t.Errorf("round %d: nobody said %q", round, text)
-			}
+	})
+}
+
+// killOnce has a server learn from a user, kills it, and holds what is left
+// against what it had answered.
+func killOnce(t *testing.T, dir, upstream, user string) {
+	t.Helper()
+	acked, killed, slowest, err := learnUntilKilled(t.Context(), dir, upstream, user, 30+rand.IntN(120))
+	if err != nil {
+		t.Fatalf("%s: %v", user, err)
+	}
+	slowest = max(slowest, syncTime(t, dir))
+	kept := inspectKilled(t, dir, user)
+	had, worst := len(kept), time.Duration(0)
+	for text, at := range acked {
+		if age := killed.Sub(at); !kept[text] {
+			worst = max(worst, age)
+		}
+		delete(kept, text)
+	}
+	if worst > mayLose+lag*slowest {
+		t.Errorf("%s: what was answered %v before the kill is lost, with nothing slower than %v", user, worst, slowest)
+	}
+	for text := range kept { // In flight: sent, and not yet answered.
+		if !strings.Contains(text, "locker") {
+			t.Errorf("%s: nobody said %q", user, text)
 		}
 	}
-	t.Logf("%d kills, %d memories kept, the oldest lost one was %v old", kills, total, worst)
+	t.Logf("%s: %d answers, %d kept, the oldest lost one was of %v before; slowest %v", user, len(acked), had, worst, slowest)
 }
 
 // learnUntilKilled runs a server on dir, has it learn, and kills it once it has
 // answered so often and twice mayLose has passed. It returns when each statement
 // was answered, when the kill was, and how long the slowest answer took.
-func learnUntilKilled(t *testing.T, dir, upstream, user string, answers int) (acked map[string]time.Time, killed time.Time, slowest time.Duration) {
-	t.Helper()
+func learnUntilKilled(
+	ctx context.Context, dir, upstream, user string, answers int,
+) (acked map[string]time.Time, killed time.Time, slowest time.Duration, err error) {
 	server := exec.Command("understudy", "serve", "-listen", "127.0.0.1:0", "-data-dir", dir, "-set", "upstreams.default.base_url="+upstream)
 	log, err := server.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, killed, 0, err
 	}
 	if err = server.Start(); err != nil {
-		t.Fatal(err)
+		return nil, killed, 0, err
 	}
 	lines := bufio.NewReader(log)
 	url := ""
 	for url == "" {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			t.Fatalf("the server ends before it serves: %v", errors.Join(err, server.Wait()))
+			return nil, killed, 0, fmt.Errorf("the server ends before it serves: %w", errors.Join(err, server.Wait()))
 		}
 		url = servingAt.FindString(line)
 	}
 
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var mu sync.Mutex
 	acked = map[string]time.Time{}
 	began := time.Now()
@@ -105,9 +123,7 @@ func learnUntilKilled(t *testing.T, dir, upstream, user string, answers int) (ac
 				text := fmt.Sprintf("locker %d of row %d holds a kite.", n, i)
 				asked := time.Now()
 				if err := teach(ctx, url, user, "Remember that "+text); err != nil {
-					if ctx.Err() == nil {
-						t.Errorf("before the kill: %v", err)
-					}
+					stop(err) // unless it was killed
 					return
 				}
 				mu.Lock()
@@ -116,20 +132,21 @@ func learnUntilKilled(t *testing.T, dir, upstream, user string, answers int) (ac
 				slowest = max(slowest, now.Sub(asked))
 				if killed.IsZero() && len(acked) >= answers && now.Sub(began) > 2*mayLose {
 					killed = now
-					stop()
+					stop(nil)
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	<-ctx.Done()
-	if err := server.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	err = server.Process.Kill()
 	group.Wait()
 	_, _ = io.Copy(io.Discard, lines) // Wait must not be called before
 	_ = server.Wait()                 // it was killed
-	return acked, killed, slowest
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(err, cause)
+	}
+	return acked, killed, slowest, err
 }
 
 // syncTime is how long the disk takes for a small file.
