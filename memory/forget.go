@@ -69,6 +69,11 @@ const (
 	deleteUserTurns = `DELETE FROM exchanges` + ofUser
 	selectUserAgent = `SELECT DISTINCT agent FROM memories` + ofUser
 	deleteUser      = `DELETE FROM memories` + ofUser
+
+	// What a user said before being forgotten, and is learned later, such as a
+	// request whose answer takes its time, stays forgotten.
+	buryPast   = `INSERT INTO tombstones (hash, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = excluded.at`
+	selectPast = `SELECT EXISTS (SELECT 1 FROM tombstones WHERE hash IN (?, ?) AND at > ?)`
 )
 
 // ForgetUser deletes all that is known of a user of the tenant, turns
@@ -93,6 +98,7 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 		err := execAll(ctx, tx, []statementArgs{
 			{buryUser, now},
 			{buryUserTurns, now},
+			{buryPast, []any{Scope{tenant, agent, user}.past(), now[3]}},
 			{deleteUserText, who},
 			{deleteUserTurns, who},
 		})
@@ -113,6 +119,21 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 	s.checkpoint(ctx)
 
 	return int(count), nil
+}
+
+// past is the tombstone of all that a user has said to an agent, or with agent
+// "" to any.
+func (s Scope) past() []byte { return s.hash("past", "") }
+
+// forgottenPast reports whether the exchange's user has been forgotten since.
+func (tx *txn) forgottenPast(ctx context.Context, e *Exchange) (gone bool, err error) {
+	if !tx.graves.Bool || e.Scope.user == "" {
+		return false, nil
+	}
+	anywhere := Scope{tenant: e.Scope.tenant, user: e.Scope.user}
+	err = tx.QueryRowContext(ctx, selectPast, e.Scope.past(), anywhere.past(), e.At.UnixMilli()).Scan(&gone)
+
+	return gone, err
 }
 
 // noteUser notes that the user's scopes, with one agent or all, will be empty.

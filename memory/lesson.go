@@ -76,7 +76,11 @@ func (s *Store) local(e Exchange) time.Time {
 // write stores the lesson's turns and memories. One that was forgotten leaves
 // nothing.
 func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
-	if gone, err := tx.forgotten(ctx, l.hash); err != nil || gone {
+	gone, err := tx.forgotten(ctx, l.hash)
+	if err == nil && !gone {
+		gone, err = tx.forgottenPast(ctx, &l.exchange)
+	}
+	if err != nil || gone {
 		return nil, err
 	}
 	exchange, err := l.writeTurns(ctx, tx)

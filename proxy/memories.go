@@ -24,6 +24,7 @@ type Memories interface {
 	Add(context.Context, memory.Scope, memory.NewItem) (memory.Outcome, error)
 	Forget(ctx context.Context, scope memory.Scope, id string) error
 	ForgetUser(ctx context.Context, tenant, user, agent string) (int, error)
+	Users(ctx context.Context, tenant, user, agent string, limit int, cursor string) (memory.UserPage, error)
 	Search(context.Context, memory.Scope, memory.Query) ([]memory.Item, error)
 	Import(context.Context, memory.Scope, io.Reader, memory.ImportOptions) (memory.ImportReport, error)
 	Export(context.Context, memory.Scope) iter.Seq2[memory.Row, error]
@@ -37,6 +38,8 @@ func (s *Server) routeMemories(api fiber.Router) {
 	api.Post("/memories/import", s.importMemories)
 	api.Get("/memories/export", s.exportMemories)
 	api.Delete("/memories/:id", s.forgetMemory)
+	api.Get("/users", s.listUsers)
+	api.Get("/users/:id", s.listUsers)
 	api.Delete("/users/:id", s.forgetUser)
 }
 
@@ -139,6 +142,22 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 		return err
 	}
 	return c.JSON(fiber.Map{"forgotten": 1})
+}
+
+// listUsers is GET /api/users?agent=&limit=&cursor=&tenant=, and with an id that
+// user alone.
+func (s *Server) listUsers(c *fiber.Ctx) error {
+	limit, err := strconv.Atoi(c.Query("limit", "50"))
+	if err != nil {
+		return badQuery("limit", "limit takes a number.")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	page, err := s.cfg.Memories.Users(ctx, adminTenant(c), strings.Clone(c.Params("id")), query(c, "agent", ""), limit, query(c, "cursor", ""))
+	if err != nil {
+		return memoryError(err)
+	}
+	return c.JSON(page)
 }
 
 // forgetUser is DELETE /api/users/{id}?agent=&tenant=; without an agent

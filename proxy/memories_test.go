@@ -54,6 +54,14 @@ func TestMemoriesAPI(t *testing.T) {
 
 	s.send("POST", "/api/memories", `{"user":"ana","type":"preference","content":"I prefer PostgreSQL."}`)
 	sees(true)
+	for path, want := range map[string]string{
+		"/api/users": `["ana"]`, "/api/users?agent=default&limit=1": `["ana"]`, "/api/users/ana": `["ana"]`, "/api/users?agent=atlas": `[]`,
+		"/api/users?tenant=other": `[]`, "/api/users/bob": `[]`,
+	} {
+		if a := s.send("GET", path, ""); a.status != 200 || gjson.Get(a.body, "items.#.id").Raw != want {
+			t.Errorf("GET %s = %d %s, want %s", path, a.status, a.body, want)
+		}
+	}
 	if a := s.send("DELETE", "/api/users/ana", ""); gjson.Get(a.body, "forgotten").Int() != 1 {
 		t.Errorf("DELETE /api/users/ana = %d %s, want 1 forgotten", a.status, a.body)
 	}
@@ -62,6 +70,7 @@ func TestMemoriesAPI(t *testing.T) {
 	for _, bad := range []answer{
 		s.send("POST", "/api/memories", `{"type":"rumour","content":"x"}`), s.send("POST", "/api/memories", `{"content":7}`),
 		s.send("GET", "/api/memories?limit=many", ""), s.send("GET", "/api/memories?cursor=%21", ""), s.send("GET", "/api/stats?since=soon", ""),
+		s.send("GET", "/api/users?cursor=%21", ""), s.send("GET", "/api/users?limit=few", ""),
 		s.send("GET", "/api/stats?group_by=mood", ""), s.send("GET", "/api/requests?limit=0", ""),
 	} {
 		if bad.status != 400 || !gjson.Get(bad.body, "error.message").Exists() {
