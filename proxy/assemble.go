@@ -28,7 +28,6 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	if x.said == nil {
 		x.hear()
 	}
-	forgets := x.s.forgets.Load()
 	var err error
 	plan := a.Sessions.Plan
 	if x.dry {
@@ -40,7 +39,10 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	if err != nil {
 		return &stepError{"memory", err}
 	}
-	if x.s.forgets.Load() != forgets { // what was recalled may be what was forgotten since
+	if x.outdated() {
+		if x.dry {
+			return nil
+		}
 		return x.s.drop(ctx, func(whose assemble.Conversation, _ []string) bool { return whose == x.conversation() })
 	}
 	if x.squeeze(in) {
@@ -65,6 +67,10 @@ func (x *exchange) squeeze(in assemble.Input) bool {
 	}
 	return x.fits()
 }
+
+// outdated reports whether memory has been made to forget something since the
+// request came: what it has recalled may be that, and must not be kept.
+func (x *exchange) outdated() bool { return x.s.forgets.Load() != x.forgets }
 
 // hear reads what the human said in the whole conversation.
 func (x *exchange) hear() {

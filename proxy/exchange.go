@@ -21,11 +21,12 @@ import (
 // handler owns it first; for a stream the relay takes over when the handler
 // returns. finish ends it, once.
 type exchange struct {
-	s     *Server
-	start time.Time
-	sent  time.Time // when the request went upstream
-	id    string
-	who   identity
+	s       *Server
+	start   time.Time
+	forgets int64     // of the server, when it began
+	sent    time.Time // when the request went upstream
+	id      string
+	who     identity
 
 	account string // whose key pays upstream: digest of the caller's own, "" ours
 	body    []byte // as the client sent it, decoded
@@ -66,7 +67,9 @@ type exchange struct {
 }
 
 func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
-	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1, stop: func() {}, trace: s.startTrace(h)}
+	x := &exchange{
+		s: s, start: time.Now(), forgets: s.forgets.Load(), id: newID(), human: -1, stop: func() {}, trace: s.startTrace(h),
+	}
 	caller, err := s.cfg.Auth.caller(h)
 	if err != nil {
 		return x, err
@@ -186,7 +189,9 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 		x.s.cfg.Router.Served(&x.request, x.billed(), e.Usage, e.InjectedMemoryTokens+e.InjectedScaffoldTokens)
 	}
 	x.s.cfg.Ledger.Record(*e)
-	x.s.captures.keep(x)
+	if !x.outdated() {
+		x.s.captures.keep(x)
+	}
 	x.measure()
 	x.trace.finish(x)
 	x.learn()
