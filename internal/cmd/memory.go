@@ -269,7 +269,7 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 		if err == nil {
 			err = dropPrompts(ctx, filepath.Dir(path), told)
 		}
-		if err = errors.Join(err, f.dropPrompts(o)); err != nil {
+		if err != nil {
 			return err
 		}
 		if f.json {
@@ -278,23 +278,6 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 		_, err = fmt.Fprintf(o.Out, "%s forgotten\n", grouped(int64(n)))
 		return err
 	})
-}
-
-// dropPrompts deletes what conversations were told, which may be what was
-// forgotten. By the time that a server goes on with them, the providers' caches
-// that this was kept for are cold.
-func (f *memoryFlags) dropPrompts(o IO) error {
-	path, err := f.path(o)
-	if err != nil {
-		return err
-	}
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		err := os.Remove(filepath.Join(filepath.Dir(path), promptsFile+suffix))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("deleting what conversations were told: %w", err)
-		}
-	}
-	return nil
 }
 
 func runMemoryCheck(ctx context.Context, args []string, o IO) error {
