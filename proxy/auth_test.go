@@ -175,6 +175,7 @@ func TestSecretsStay(t *testing.T) {
 		c.Upstreams["default"] = up
 		c.Auth.Admin = "planted-admin-key"
 		c.Memories = c.Memory.(proxy.Memories)
+		inspected(c)
 	})
 	words := "Remember that my password is planted-password1, and the key is sk-plantedplantedplantedplantedplanted12."
 	client := []string{"Authorization: Bearer planted-client-key", "X-User-Id: ana", "X-Channel-Id: lobby", "X-Api-Key: planted-header"}
