@@ -151,9 +151,11 @@ var errDamaged = errors.New("the file is damaged")
 // Failed reports whether err is [Unavailable]. If it is about more than a lock,
 // the connections are given up, so that the file is opened anew, and Ready
 // looks at it again: it may have been repaired, replaced, or made writable.
+// After a statement that failed by itself, for a table that is missing for
+// example, Ready looks whether another file has taken this one's place.
 func (db *DB) Failed(err error) bool {
 	if !Unavailable(err) {
-		if codeOf(err) == lib.SQLITE_ERROR { // no such table: another file may have taken its place
+		if codeOf(err) == lib.SQLITE_ERROR {
 			db.mu.Lock()
 			defer db.mu.Unlock()
 			db.ready = false
