@@ -262,10 +262,10 @@ func (r *Router) economy(d *Decision, req *Request, s *session, to scoring.Tier,
 }
 
 // capable is the model that a tier comes to for a request, nil when none can
-// serve it.
+// serve it for now.
 func (r *Router) capable(d *Decision, req *Request, t scoring.Tier) *Model {
 	for _, name := range r.cfg.Profiles[d.Profile].order(t) {
-		if m, ok := r.cfg.Catalogue.Find(name); ok && m.lacks(req) == "" {
+		if m, ok := r.cfg.Catalogue.Find(name); ok && m.lacks(req) == "" && r.avoid(req, m) == "" {
 			return m
 		}
 	}

@@ -109,6 +109,20 @@ func TestStayOrMove(t *testing.T) {
 	}
 }
 
+// What is passed over is not reckoned with.
+func TestEconomyPassesOver(t *testing.T) {
+	k := newTalk(t, func(c *Config) { c.Profiles["balanced"] = Profile{"tiny", "mid", "large"} })
+	tiny, _ := k.r.cfg.Catalogue.Find("tiny")
+	for range 3 {
+		k.next(request("auto", heavy), nil)
+	}
+	k.next(request("auto", light), nil)
+	k.r.Listed(tiny, false)
+	if d := k.next(request("auto", light), nil); d.Model.Name != "large" || d.Economy == nil || d.Economy.Move.Model != "mid" {
+		t.Errorf("got %s, %+v, want to stay with large for what mid would cost", d.Model.Name, d.Economy)
+	}
+}
+
 // TestEconomyNumbers works one reckoning out by hand.
 func TestEconomyNumbers(t *testing.T) {
 	c := newTestCatalogue(t, cachedModels()...)
