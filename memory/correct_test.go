@@ -56,6 +56,16 @@ func TestChangesOfMind(t *testing.T) {
 			[]string{"active Ne volim čaj. hits=1", "active Volim čaj. hits=1 until 11:00:00"},
 		},
 		{
+			"one port in two ways",
+			[]string{"Remember that the store runs on port 8090.", "Note: store backend at localhost:8090"},
+			[]string{"active the store runs on port 8090. hits=2"},
+		},
+		{
+			"one port for two servers",
+			[]string{"Note: server A port 8080", "Note: server B port 8080", "Note: server B port 9090"},
+			[]string{"active server B port 9090 hits=1", "active server B port 8080 hits=1 until 11:00:00", "active server A port 8080 hits=1"},
+		},
+		{
 			"two roles at one company",
 			[]string{"Remember that Ann works at Acme as CFO.", "Remember that Ann administers Acme's GitHub org."},
 			[]string{"active Ann administers Acme's GitHub org. hits=1", "active Ann works at Acme as CFO. hits=1"},

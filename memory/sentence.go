@@ -48,7 +48,9 @@ func stripInjected(text string) string {
 }
 
 // sentences splits what a person typed into trimmed sentences, their final
-// punctuation kept. Code blocks and quoted lines are not the person's words.
+// punctuation kept. Code blocks, quoted lines, lines of somebody's part in a
+// conversation, and what stands below "Summarise this:" are not the person's
+// words.
 func sentences(text string) []string {
 	var out []string
 	fenced := false
@@ -58,13 +60,16 @@ func sentences(text string) []string {
 			fenced = !fenced
 			continue
 		}
-		if fenced || strings.HasPrefix(line, ">") {
+		if fenced || strings.HasPrefix(line, ">") || isPart(line) {
 			continue
 		}
 		if line != "" && !isLetter(line[0]) {
 			line = bullet.ReplaceAllString(line, "")
 		}
 		out = append(out, splitLine(line)...)
+		if strings.HasSuffix(line, ":") && pasted.MatchString(line) {
+			return out
+		}
 		if len(out) >= maxSentences {
 			return out[:maxSentences]
 		}
@@ -72,6 +77,21 @@ func sentences(text string) []string {
 
 	return out
 }
+
+// parts are whose part a line of a conversation may be.
+var parts = wordSet("user human assistant system bot ai input output q a example customer agent interviewer speaker", strings.ToLower)
+
+// isPart reports whether a line is a part in a conversation: "User: hello".
+func isPart(line string) bool {
+	n := strings.IndexByte(line[:min(len(line), maxTrigger)], ':')
+
+	return n > 0 && parts[strings.ToLower(strings.Trim(line[:n], "*_ "))]
+}
+
+// pasted is work on a text that follows.
+var pasted = compile(`(?i)\b(?:summari[sz]e|analy[sz]e|translate|rewrite|rephrase|paraphrase|proofread|fix|improve|edit|correct|rate|review|classify|extract|` +
+	`shorten|continue|explain|(?:this|following|the) (?:text|email|letter|essay|article|story|bio|conversation|transcript|paragraph|cover letter|resume|cv)|` +
+	`prevedi|ispravi|sažmi|skrati)\b`)
 
 // bullet is the mark of a list item or heading at the start of a line.
 var bullet = regexp.MustCompile(`^(?:[-*•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)`)
