@@ -93,8 +93,8 @@ func TestImportIsSearchable(t *testing.T) {
 	importText(t, s, scope, `{"id":"D1:2","session":"s1","name":"Ann","role":"user","content":"And the bakery sells kites.","created_at":"2023-05-08T13:57:00Z"}`, ImportOptions{})
 	for _, word := range []string{"umbrellas", "kites"} {
 		got, err := s.Search(t.Context(), scope, Query{Text: word})
-		if err != nil || len(got) != 1 {
-			t.Fatalf("Search(%q) = %v, %v, want one", word, contents(got), err)
+		if err != nil || len(got) == 0 {
+			t.Fatalf("Search(%q) = %v, %v, want it first", word, contents(got), err)
 		}
 		if item := got[0]; !strings.HasPrefix(item.ExternalID, "D1:") || item.Session != "s1" || item.Name == "" ||
 			item.Type != Observation || item.CreatedAt.Year() != 2023 || item.Score == 0 || item.Why == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dgraph-io/ristretto/v2"
 
+	"github.com/understudy-ai/understudy/internal/embed"
 	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
@@ -40,6 +41,7 @@ type index struct {
 	logger  *slog.Logger
 	bound   int64 // bytes of one table
 	scratch sync.Pool
+	embed   *embed.Table
 
 	loading context.Context // ends with close
 	stop    context.CancelFunc
@@ -71,7 +73,11 @@ func newIndex(db *sql.DB, logger *slog.Logger, bytes int64) (*index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the recall index: %w", err)
 	}
-	x := &index{db: db, logger: logger, bound: bytes / 2, cache: cache, loads: map[string]*load{}}
+	vectors, err := embed.Default()
+	if err != nil {
+		return nil, fmt.Errorf("making the recall index: %w", err)
+	}
+	x := &index{db: db, logger: logger, bound: bytes / 2, cache: cache, loads: map[string]*load{}, embed: vectors}
 	x.scratch.New = func() any { return &scratch{} }
 	x.loading, x.stop = context.WithCancel(context.Background())
 
@@ -212,7 +218,7 @@ const selectTable = `SELECT n, id, external_id, type, content, subject, attribut
 
 // fetch reads the scope's table from the file; nil if that fails.
 func (x *index) fetch(scope Scope) *table {
-	t := newTable(scope)
+	t := newTable(scope, x.embed)
 	err := x.read(x.loading, t)
 	if err != nil {
 		if x.loading.Err() == nil && !sqlite.Unavailable(err) { // or recall from the file says so

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	stdcmp "cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestColdScopeIsAnsweredFromTheFile(t *testing.T) {
@@ -47,7 +49,7 @@ func TestChangesDuringLoad(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", func(*Store, Scope, string) {}, []string{"kiosk one"}},
-		{"add", func(s *Store, scope Scope, _ string) { add(t, s, scope, NewItem{Content: "kiosk two"}) }, []string{"kiosk two", "kiosk one"}},
+		{"add", func(s *Store, scope Scope, _ string) { add(t, s, scope, NewItem{Content: "kiosk two"}) }, []string{"kiosk one", "kiosk two"}},
 		{"forget", func(s *Store, scope Scope, id string) {
 			if err := s.Forget(t.Context(), scope, id); err != nil {
 				t.Error(err)
@@ -81,7 +83,7 @@ func TestChangesDuringLoad(t *testing.T) {
 			s.index.finish(scope, l, read)
 
 			got, ok := s.index.recall(scope, s.parse(Query{Text: "kiosk"}))
-			if diff := cmp.Diff(test.want, contents(got.Items)); diff != "" || !ok {
+			if diff := cmp.Diff(test.want, contents(got.Items), cmpopts.SortSlices(stdcmp.Less[string])); diff != "" || !ok {
 				t.Errorf("loaded: %v, items (-want +got):\n%s", ok, diff)
 			}
 		})
@@ -189,7 +191,7 @@ func TestTableBytes(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	before := heap()
-	table := newTable(scopeOf(t, "ann"))
+	table := newTable(scopeOf(t, "ann"), vectors(t))
 	for i := range 3000 {
 		item := Item{
 			ID: fmt.Sprintf("0190-%032d", i), Type: Fact, Status: StatusActive, Source: SourceUser, CreatedAt: noon,

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/understudy-ai/understudy/internal/embed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -115,6 +117,17 @@ func warm(tb testing.TB, s *Store, scope Scope) {
 	if _, ok := s.index.view(scope); !ok {
 		tb.Fatal("the index didn't load")
 	}
+}
+
+// vectors returns the table of embeddings.
+func vectors(tb testing.TB) *embed.Table {
+	tb.Helper()
+	t, err := embed.Default()
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	return t
 }
 
 // recallBoth recalls from the index, and holds the file's answer against it.

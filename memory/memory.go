@@ -7,7 +7,7 @@
 // decisions, also by accepting a proposal, preferences, standing instructions,
 // identity, goals, to-dos, events and plain facts. A [Model] may look for more.
 // [Store.Recall] returns the standing ones of the person
-// ("pinned") and those that share words with a query, or nothing.
+// ("pinned") and those that share words or meaning with a query, or nothing.
 //
 // Every memory belongs to one [Scope]. What a known user says is personal, and
 // only that user's requests see it. What is said without a user is the shared
@@ -17,8 +17,9 @@
 // The package makes no network connection of its own and learns nothing from
 // system prompts or from what the assistant claims. It does not render
 // memories for a prompt; whoever does must treat them as untrusted data.
-// Recall is lexical: vectors and a graph are not part of it. It answers from an
-// index in RAM, one for each scope in use; the SQLite file is the record.
+// Recall goes by words, by what was said around a memory and by whom, and by
+// meaning, from the static table of internal/embed. It answers from an index in
+// RAM, one for each scope in use; the SQLite file is the record.
 package memory
 
 import (

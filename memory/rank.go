@@ -29,6 +29,27 @@ const (
 	// to prove anything. Of fewer, the share of a word is chance.
 	minCrowd = 32
 
+	// minFused is how much of the best match's score one must have, so that a
+	// good match doesn't bring a crowd of poor ones along.
+	minFused = 0.8
+
+	// uncut is how many of the best that doesn't cut.
+	uncut = 2
+
+	// minNoise is the cosine below which two texts have nothing in common: not
+	// even a search without the gate finds one by the other.
+	minNoise = 0.3
+
+	// minAround is the share of the query's evidence that a memory must hold
+	// together with its neighbours, where its own words aren't enough.
+	minAround = 0.7
+
+	// minMeaning is the cosine from which on a memory passes by what it means,
+	// whatever its words are. Of the questions about other conversations one in
+	// four finds something that near. Names with digits have no meaning: those
+	// of the query it must hold.
+	minMeaning = 0.65
+
 	// halfLife is the age at which a memory's recency is one half.
 	halfLife = 30 * 24 * time.Hour
 
@@ -58,15 +79,16 @@ func (p profile) score(fit, importance, recency float64) float64 {
 	return fit * (p.match + p.importance*importance + p.recency*recency)
 }
 
-// fit is BM25 relevance as a share of the best match's, halved, plus half the
-// coverage's root: the first orders, the second says how good the best is.
-func fit(relevance, top, coverage float64) float64 {
+// fit is a match's score as a share of the best match's, and less where even
+// the best covers little of the query: the first orders, the second says how
+// good the best is.
+func fit(score, top, coverage float64) float64 {
 	relative := 1.0
 	if top > 0 {
-		relative = max(relevance, 0) / top
+		relative = max(score, 0) / top
 	}
 
-	return (relative + math.Sqrt(coverage)) / 2
+	return relative * (1 + math.Sqrt(coverage)) / 2
 }
 
 // catchUpScore is the score of a memory that nobody searched for.
@@ -122,23 +144,44 @@ func (g gate) evidence(shared uint64) float64 {
 func (g gate) coverage(shared uint64) float64 {
 	sum := g.evidence(shared)
 	whole := shared == g.strong|g.weak && bits.OnesCount64(shared) > 1
-	if !whole && !g.open && (sum < minEvidence || sum/g.total < minShare && sum < sureEvidence) {
+	if !whole && (sum < minEvidence || sum/g.total < minShare && sum < sureEvidence) {
 		return 0
 	}
 
 	return sum / g.total
 }
 
-// explain says which words of the query are shared.
-func explain(words []string, shared uint64) string {
+// Values of [Item.Why] where a memory's own words aren't shared.
+const (
+	whyNear    = "said beside what shares words"
+	whyMeaning = "close in meaning"
+)
+
+// passes reports whether a memory is let through that shares some words with the
+// query by itself, some together with its neighbours, and perhaps its meaning.
+func (g gate) passes(shared, around uint64, meaning bool) bool {
+	if g.open {
+		return meaning || around != 0
+	}
+
+	return meaning || g.coverage(shared) > 0 || g.coverage(around) >= minAround
+}
+
+// explain says why a hit was found.
+func explain(words []string, h hit) string {
+	switch {
+	case h.shared == 0 && h.near:
+		return whyNear
+	case h.shared == 0:
+		return whyMeaning
+	}
 	var b strings.Builder
 	b.Grow(64) // Enough for most.
 	b.WriteString("shares ")
-	for first := true; shared != 0; shared &= shared - 1 {
-		if !first {
+	for shared := h.shared; shared != 0; shared &= shared - 1 {
+		if shared != h.shared {
 			b.WriteString(", ")
 		}
-		first = false
 		b.WriteString(words[bits.TrailingZeros64(shared)])
 	}
 

@@ -163,15 +163,19 @@ func (r *ranker) searchScores() {
 	}
 	gate := newGate(r.words, count, len(r.matches))
 	gate.open = r.NoGate
-	r.matches = slices.DeleteFunc(r.matches, func(m match) bool { return gate.coverage(m.shared) == 0 })
+	r.matches = slices.DeleteFunc(r.matches, func(m match) bool { return !gate.passes(m.shared, m.shared, false) })
 
-	top := 0.0
+	top, coverage := 0.0, 0.0
 	for _, m := range r.matches {
-		top = max(top, m.relevance)
+		top, coverage = max(top, m.relevance), max(coverage, gate.coverage(m.shared))
+	}
+	if !gate.open && len(r.matches) > uncut { // The best comes first.
+		bar := min(top*minFused, r.matches[uncut-1].relevance)
+		r.matches = slices.DeleteFunc(r.matches, func(m match) bool { return m.relevance < bar })
 	}
 	for i := range r.matches {
 		m := &r.matches[i]
-		m.item.Score = r.profile.score(fit(m.relevance, top, gate.coverage(m.shared)), m.item.Importance, decay(r.now.Sub(m.item.CreatedAt), halfLife))
-		m.item.Why = explain(r.words, m.shared)
+		m.item.Score = r.profile.score(fit(m.relevance, top, coverage), m.item.Importance, decay(r.now.Sub(m.item.CreatedAt), halfLife))
+		m.item.Why = explain(r.words, hit{shared: m.shared})
 	}
 }

@@ -3,16 +3,10 @@ package memory
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
-)
 
-// BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009)
-// with the constants that SQLite's FTS5 has, so that both ways of searching
-// agree, and with 1 added inside the logarithm as in Lucene, so that a word
-// that most memories share counts for little but never against them.
-const (
-	bm25K1 = 1.2
-	bm25B  = 0.75
+	"github.com/understudy-ai/understudy/internal/embed"
 )
 
 // view is the one or two tables that a scope sees, the workspace's first,
@@ -105,8 +99,13 @@ func (v view) catchUp(r recallRequest, s *scratch, best *top) {
 	}
 }
 
-// search offers the documents that share enough words with the request.
+// search offers the documents that bear on the request.
 func (v view) search(r recallRequest, s *scratch, best *top) {
+	r.words = v.read(r, s)
+	if len(r.words) == 0 {
+		return
+	}
+	best.words = r.words
 	v.accumulate(r.words, s)
 	defer s.wipe()
 	matched := len(s.touched)
@@ -117,59 +116,108 @@ func (v view) search(r recallRequest, s *scratch, best *top) {
 		for i := range r.words {
 			s.count[i] -= int(s.shared[doc] >> i & 1)
 		}
-		s.shared[doc] = 0
 	}
-
 	gate := newGate(r.words, s.count[:], matched)
 	gate.open = r.NoGate
-	most, hits := 0.0, s.touched[:0]
-	for _, doc := range s.touched {
-		if s.shared[doc] != 0 && gate.coverage(s.shared[doc]) > 0 {
-			most = max(most, s.relevance[doc])
-			hits = append(hits, doc)
-		} else {
-			s.shared[doc], s.relevance[doc] = 0, 0
-		}
-	}
-	s.touched = hits
+	v.candidates(s)
+	v.offerAll(r, s, gate, best)
+}
 
-	staleness := staleness(r.now)
-	for _, doc := range hits {
-		fit := fit(s.relevance[doc], most, gate.coverage(s.shared[doc]))
-		if fit < best.bar { // No score is above its fit.
+// offerAll offers those of s.choice that pass the gate. Of somebody whom the
+// query names, it asks for what that person said.
+func (v view) offerAll(r recallRequest, s *scratch, gate gate, best *top) {
+	passed := s.choice[:0]
+	most, coverage := float32(0), 0.0
+	for _, c := range s.choice {
+		shared, around := s.shared[c.doc], v.sharedAround(s, c.doc)
+		meaning := c.meaning >= minMeaning && s.digits&^shared == 0 || gate.open && c.meanings >= minNoise
+		other := s.person != "" && !c.named && !gate.open
+		if other || slices.Contains(s.pinned, c.doc) || !gate.passes(shared, around, meaning) {
 			continue
 		}
-		t, place := v.at(doc)
+		passed = append(passed, c)
+		most, coverage = max(most, c.fused), max(coverage, gate.coverage(shared), gate.coverage(around))
+	}
+
+	bar := float32(0)
+	if !gate.open && len(passed) > uncut {
+		slices.SortFunc(passed, func(a, b candidate) int { return cmp.Compare(b.fused, a.fused) })
+		bar = min(most*minFused, passed[uncut-1].fused)
+	}
+	staleness := staleness(r.now)
+	for _, c := range passed {
+		if c.fused < bar {
+			continue
+		}
+		t, place := v.at(c.doc)
 		e := &t.entries[place]
 		best.offer(hit{
-			doc: doc, row: e.row, shared: s.shared[doc],
-			score: r.profile.score(fit, e.importance, min(e.freshness*staleness, 1)),
+			doc: c.doc, row: e.row, shared: s.shared[c.doc], near: c.around > 0,
+			score: r.profile.score(fit(float64(c.fused), float64(most), coverage), e.importance, min(e.freshness*staleness, 1)),
 		}, r.Floor)
 	}
 }
 
-// accumulate sums up the BM25 of every document that holds one of the words,
-// and marks which.
-func (v view) accumulate(words []string, s *scratch) {
-	if s.memories == 0 {
-		return
+// sharedAround returns the words of the query that a document and its
+// neighbours hold.
+func (v view) sharedAround(s *scratch, doc int32) (set uint64) {
+	t, place := v.at(doc)
+	t.near(place, func(p int32, _ float32) { set |= s.shared[doc-place+p] })
+
+	return set
+}
+
+// read notes whom the request names and what it means, and returns the words to
+// search for: those that aren't names of speakers, if there are any. In what
+// was said to somebody that name stands as well as in what is about him.
+func (v view) read(r recallRequest, s *scratch) []string {
+	words := s.words[:0]
+	s.digits, s.person = 0, ""
+	for _, word := range r.words {
+		base, named := int32(0), false
+		for _, t := range v {
+			for _, id := range t.called[word] {
+				if t.speakers[id].memories > 0 {
+					s.name(base+id, t.speakers[id].name)
+					named = true
+				}
+			}
+			base += int32(len(t.speakers))
+		}
+		if !named {
+			words = append(words, word)
+		}
 	}
-	s.weigh(float64(s.length) / float64(s.memories))
-	var lists [2][]posting
+	if len(words) == 0 {
+		words = append(words, r.words...)
+	}
 	for i, word := range words {
-		n := 0
-		for k, t := range v {
-			lists[k] = t.terms[word]
-			n += len(lists[k])
-		}
-		s.count[i] = n
-		weight := idf(n, s.memories)
-		base := int32(0)
-		for k, t := range v {
-			s.add(lists[k], base, 1<<i, weight)
-			base += int32(len(t.entries))
+		if strings.ContainsAny(word, "0123456789") {
+			s.digits |= 1 << i
 		}
 	}
+	s.inverse = 0
+	if v[0].embed.Embed(s.vector[:], topic(clip(r.Text, maxQueryText), words)) {
+		s.inverse = 1 / embed.Norm(s.vector[:])
+	}
+
+	return words
+}
+
+// topic returns the words of text that say what it is about, by which its
+// vector is made: no stop words and no marks, which most texts share. With kept,
+// only words of which it holds the stems.
+func topic(text string, kept []string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	words(fold(text), func(word string) {
+		if !stopWords[word] && (kept == nil || slices.Contains(kept, stem(word))) {
+			b.WriteString(word)
+			b.WriteByte(' ')
+		}
+	})
+
+	return b.String()
 }
 
 func (r *recallRequest) age(e *entry) time.Duration { return r.now.Sub(time.UnixMilli(e.created)) }
@@ -180,12 +228,14 @@ type hit struct {
 	row    int64
 	shared uint64
 	doc    int32
+	near   bool // its neighbours share words
 }
 
 // top keeps the best hits that are safe to recall, best first; of equals the
 // newest.
 type top struct {
 	view  view
+	words []string // of the query
 	limit int
 	kept  []hit
 	bar   float64 // what a hit must reach to matter
@@ -225,7 +275,7 @@ func (b *top) items(r recallRequest) []Item {
 		out[i] = t.records[place].item
 		out[i].Score, out[i].Why = h.score, whyCatchUp
 		if !r.catchUp {
-			out[i].Why = explain(r.words, h.shared)
+			out[i].Why = explain(b.words, h)
 		}
 	}
 

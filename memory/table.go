@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/understudy-ai/understudy/internal/embed"
 )
 
 // table is the index of what one scope can recall: its active memories, where
@@ -29,7 +31,22 @@ type table struct {
 	pinned  []int32              // places, in the order of pinning
 	terms   map[string][]posting // by token, then by place
 	length  int                  // tokens of all memories
-	bytes   int64                // about what it takes in RAM
+
+	embed    *embed.Table
+	vectors  []int8   // embed.Dim a place
+	sketches []sketch // by place, of what stands there with its neighbours
+
+	talkIDs       map[string]int32 // by session
+	talks         []talk
+	conversations int     // talks that hold memories
+	said          int     // tokens of memories in them
+	spans         float64 // sum of the entries'
+
+	speakerIDs map[string]int32 // by name
+	speakers   []speaker
+	called     map[string][]int32 // speakers by a word of their names
+
+	bytes int64 // about what it takes in RAM
 
 	told int64 // bytes, as the cache knows them; guarded by the index
 }
@@ -41,6 +58,13 @@ type entry struct {
 	created    int64 // Unix milliseconds
 	freshness  float64
 	importance float64
+
+	talk, speaker int32   // none: unknown
+	prev, next    int32   // places of the neighbours, or none
+	span          float32 // tokens of it and its neighbours, weighted
+	inverse       float32 // 1 / length of its vector; 0: it has none
+	nearInverse   float32 // the same of the weighted sum with its neighbours' directions
+	length        uint8   // tokens, at most 255
 }
 
 // epoch is when freshness is 1.
@@ -74,13 +98,14 @@ type posting struct {
 // sum is 2 % less than what the heap grows by.
 const (
 	tableBytes  = 512
-	recordBytes = int64(unsafe.Sizeof(entry{})+unsafe.Sizeof(record{})) + 8 + 40
+	talkBytes   = 160
+	recordBytes = int64(unsafe.Sizeof(entry{})+unsafe.Sizeof(record{})+unsafe.Sizeof(sketch{})) + embed.Dim + 8 + 40
 	postingSize = int64(unsafe.Sizeof(posting{}))
 	termBytes   = 96
 )
 
-func newTable(scope Scope) *table {
-	t := &table{scope: scope}
+func newTable(scope Scope, vectors *embed.Table) *table {
+	t := &table{scope: scope, embed: vectors}
 	t.clear()
 
 	return t
@@ -89,8 +114,10 @@ func newTable(scope Scope) *table {
 // clear empties the table.
 func (t *table) clear() {
 	t.rows, t.terms = map[int64]int32{}, map[string][]posting{}
+	t.talkIDs, t.speakerIDs, t.called = map[string]int32{}, map[string]int32{}, map[string][]int32{}
 	t.entries, t.records, t.free, t.pinned = nil, nil, nil, nil
-	t.length, t.bytes = 0, tableBytes
+	t.vectors, t.sketches, t.talks, t.speakers = nil, nil, nil, nil
+	t.length, t.conversations, t.said, t.spans, t.bytes = 0, 0, 0, 0, tableBytes
 }
 
 // outgrow makes the table one that holds nothing and says so.
@@ -111,13 +138,21 @@ func (t *table) put(row int64, item Item, words []string) {
 		place, t.free = t.free[n-1], t.free[:n-1]
 	} else {
 		t.entries, t.records = append(t.entries, entry{}), append(t.records, nil)
+		t.sketches, t.vectors = append(t.sketches, sketch{}), append(t.vectors, make([]int8, embed.Dim)...)
 	}
 	t.rows[row] = place
-	t.entries[place] = entry{row: row, created: item.CreatedAt.UnixMilli(), freshness: freshness(item.CreatedAt), importance: item.Importance}
+	length := saturate(len(words))
+	e := entry{
+		row: row, created: item.CreatedAt.UnixMilli(), freshness: freshness(item.CreatedAt), importance: item.Importance, length: length,
+	}
+	if v := t.vector(place); t.embed.Embed(v, topic(item.Content, nil)) {
+		e.inverse = 1 / embed.Norm(v)
+	}
+	t.entries[place] = e
 	t.records[place] = &record{item: item}
 	t.length += len(words)
 	t.bytes += sizeOf(item)
-	length := saturate(len(words))
+	t.join(place, &t.records[place].item)
 	for _, word := range words {
 		t.post(word, place, length)
 	}
@@ -171,7 +206,8 @@ func (t *table) remove(row int64) {
 	}
 	t.bytes -= sizeOf(*item)
 	t.length -= len(words)
-	t.entries[place], t.records[place] = entry{}, nil
+	t.leave(place)
+	t.entries[place], t.records[place], t.sketches[place] = entry{}, nil, sketch{}
 	t.free = append(t.free, place)
 	delete(t.rows, row)
 }

@@ -161,7 +161,7 @@ func (s *Store) verifyIndexes(ctx context.Context, report *Report) error {
 		if have == nil {
 			continue
 		}
-		want := newTable(scope)
+		want := newTable(scope, s.index.embed)
 		if err = s.index.read(ctx, want); err != nil {
 			return err
 		}
