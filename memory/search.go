@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/understudy-ai/understudy/internal/embed"
 )
@@ -205,13 +206,15 @@ func (v view) read(r recallRequest, s *scratch) []string {
 }
 
 // topic returns the words of text that say what it is about, by which its
-// vector is made: no stop words and no marks, which most texts share. With kept,
-// only words of which it holds the stems.
+// vector is made: no stop words and no marks, which most texts share, and
+// nothing in Chinese, Japanese or Korean, of which the table knows no more than
+// the strokes. With kept, only words of which it holds the stems.
 func topic(text string, kept []string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	words(fold(text), func(word string) {
-		if !stopWords[word] && (kept == nil || slices.Contains(kept, stem(word))) {
+		first, _ := utf8.DecodeRuneInString(word)
+		if !isCJK(first) && !stopWords[word] && (kept == nil || slices.Contains(kept, stem(word))) {
 			b.WriteString(word)
 			b.WriteByte(' ')
 		}
