@@ -131,6 +131,10 @@ type Plan struct {
 	turn           TurnKey
 }
 
+// Began reports whether this plan began its epoch, so that whatever was sent in the conversation before is not sent
+// again the same.
+func (p *Plan) Began() bool { return p.opened }
+
 // Prefix is the text that goes before one turn of a request, followed by [Separator].
 type Prefix struct {
 	Turn int // index into the turns that were planned for

@@ -39,6 +39,9 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 	if err != nil {
 		return &stepError{"memory", err}
 	}
+	if !x.dry && len(x.humans) > 1 {
+		x.s.cfg.Metrics.Prompt(!x.prompt.Began())
+	}
 	if x.outdated() {
 		if x.dry {
 			return nil

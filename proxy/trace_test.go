@@ -213,3 +213,24 @@ func TestBilledFailureIsCountedOnce(t *testing.T) {
 		t.Errorf("paid for retries %v, want %v; cost %v, saved %+v", e.RetryCost, retries, e.Cost, e.Saved)
 	}
 }
+
+// TestPromptsAreKept holds a conversation and one that is met in its middle.
+func TestPromptsAreKept(t *testing.T) {
+	s := newStack(t, nil)
+	ratio := func() (got float64) {
+		for _, v := range s.eachSeries("understudy_prompt_prefix_kept_ratio") {
+			got = v
+		}
+		return got
+	}
+	const first, second = `{"role":"user","content":"Compare Kafka vs NATS."}`, `{"role":"assistant","content":"NATS."},{"role":"user","content":"And Pulsar?"}`
+	s.post(`{"model":"auto","messages":[`+first+`]}`, "X-Session-Id: a")
+	s.post(`{"model":"auto","messages":[`+first+`,`+second+`]}`, "X-Session-Id: a")
+	if got := ratio(); got != 1 {
+		t.Errorf("after a conversation of two turns %v of its prompts are kept, want 1", got)
+	}
+	s.post(`{"model":"auto","messages":[`+first+`,`+second+`]}`, "X-Session-Id: b")
+	if got := ratio(); got != 0.5 {
+		t.Errorf("after one that began elsewhere %v are kept, want 0.5", got)
+	}
+}

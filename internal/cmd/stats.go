@@ -87,7 +87,7 @@ func writeGroup(w io.Writer, key string, t *ledger.Totals) {
 	if t.BaselineUSD > 0 {
 		saved = fmt.Sprintf("%+.0f %%", 100*t.Saved.Total()/t.BaselineUSD)
 	}
-	fmt.Fprintf(w, "%s\t%d\t%d\t%.0f %%\t%d\t%.6f\t%.6f\t%+.6f\t%s\t%d\t%.0f\t%.0f\t%.2f\t\n", shown(key), t.Requests, t.Tokens.Input, 100*t.CacheHitShare,
+	fmt.Fprintf(w, "%s\t%d\t%d\t%.0f %%\t%d\t%.6f\t%.6f\t%+.6f\t%s\t%d\t%.1f\t%.1f\t%.2f\t\n", shown(key), t.Requests, t.Tokens.Input, 100*t.CacheHitShare,
 		t.Tokens.Output, t.CostUSD, t.BaselineUSD, t.Saved.Total(), saved, t.Unpriced, t.Latency.Total.P50, t.Latency.Total.P95, t.Latency.Overhead.P50)
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -28,6 +29,7 @@ type Config struct {
 // Metrics holds one process's collectors in a registry of its own.
 type Metrics struct {
 	registry       *prometheus.Registry
+	kept, anew     atomic.Int64 // prompts of conversations under way
 	agents, models map[string]bool
 
 	Requests        *prometheus.CounterVec   // endpoint, tier, shape, outcome
@@ -85,6 +87,7 @@ func New(cfg Config) *Metrics {
 		m.FirstToken, m.Recalls, m.Index, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
+	m.Gauge("prompt_prefix_kept_ratio", "Share of the prompts of conversations under way in which what was added before went out again byte for byte.", m.keptRatio)
 	m.prime()
 	return m
 }
@@ -134,6 +137,25 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 // Counter registers a counter that is read when somebody asks.
 func (m *Metrics) Counter(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(opts(name, help), read))
+}
+
+// Prompt counts a prompt of a conversation under way: kept, if what was added
+// to it before went out again byte for byte.
+func (m *Metrics) Prompt(kept bool) {
+	if kept {
+		m.kept.Add(1)
+	} else {
+		m.anew.Add(1)
+	}
+}
+
+// keptRatio is 1 before there is anything to keep.
+func (m *Metrics) keptRatio() float64 {
+	kept, anew := m.kept.Load(), m.anew.Load()
+	if kept+anew == 0 {
+		return 1
+	}
+	return float64(kept) / float64(kept+anew)
 }
 
 // Agent returns the label value for an agent.

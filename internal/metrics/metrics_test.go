@@ -54,6 +54,16 @@ func TestMoney(t *testing.T) {
 	}
 }
 
+func TestPrompt(t *testing.T) {
+	m := New(Config{})
+	for i, want := range []float64{1, 0, 0.5, 2. / 3} {
+		if got := m.keptRatio(); got != want {
+			t.Errorf("after %d prompts %v are kept, want %v", i, got, want)
+		}
+		m.Prompt(i > 0)
+	}
+}
+
 func TestHandler(t *testing.T) {
 	m := New(Config{Version: "v1"})
 	m.Gauge("queue", "Entries that wait.", func() float64 { return 7 })
