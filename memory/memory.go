@@ -9,6 +9,9 @@
 // [Store.Recall] returns the standing ones of the person
 // ("pinned") and those that share words or meaning with a query, or nothing.
 //
+// Whole scopes come in and go out as rows of JSONL, by [Store.Import] and
+// [Store.Export]; [Store.Verify] holds the parts of a store against each other.
+//
 // Every memory belongs to one [Scope]. What a known user says is personal, and
 // only that user's requests see it. What is said without a user is the shared
 // workspace memory of the agent, and then only decisions, facts, goals and
