@@ -69,6 +69,14 @@ func classify(sentence string) draft {
 	if len(sentence) > maxContextual {
 		return draft{}
 	}
+	if inCyrillic(sentence) { // The rules are in Latin letters; what is kept is as it was written.
+		d := classify(inLatin(sentence))
+		if d.typ != "" {
+			d.content = cut(sentence)
+		}
+
+		return d
+	}
 	set := triggered(sentence)
 	if set.empty() {
 		return draft{}

@@ -32,7 +32,7 @@ const maxContextual = 2000
 // extract returns what can be learned from a person's message, in its order:
 // nothing, mostly. Text must be clean (see cleanText).
 func extract(text string) []draft {
-	if set := triggered(text); set.empty() {
+	if set := triggered(text); set.empty() && !inCyrillic(text) {
 		return nil
 	}
 	var list []string

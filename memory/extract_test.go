@@ -272,3 +272,24 @@ func FuzzExtract(f *testing.F) {
 		}
 	})
 }
+
+// TestCyrillic reads Serbian in its other script, and keeps it as written.
+func TestCyrillic(t *testing.T) {
+	tests := []struct {
+		text string
+		want []string
+	}{
+		{"Живим у Београду.", []string{"identity user/location=beogradu: Живим у Београду."}},
+		{"Не волим чај.", []string{"preference caj/liking=dislikes: Не волим чај."}},
+		{"Љубица и Њушка", []string{}},
+		{"Где живим?", []string{}},
+	}
+	for _, test := range tests {
+		if diff := cmp.Diff(test.want, brief(test.text)); diff != "" {
+			t.Errorf("extract(%q) (-want +got):\n%s", test.text, diff)
+		}
+	}
+	if got := inLatin("Љубица Џон, њега Đ x"); got != "Ljubica Džon, njega Đ x" {
+		t.Errorf("inLatin gives %q", got)
+	}
+}

@@ -263,6 +263,15 @@ func (s *Store) Count(ctx context.Context) (int, error) {
 	return n, nil
 }
 
+// Unheard returns how many exchanges wait for the extractor's model.
+func (s *Store) Unheard() int {
+	if s.extractor == nil {
+		return 0
+	}
+
+	return len(s.extractor.queue)
+}
+
 // QueueLen returns how many exchanges wait for the writer to take them.
 func (s *Store) QueueLen() int { return len(s.queue) }
 

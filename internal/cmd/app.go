@@ -170,6 +170,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.metrics.Gauge("extractor_queue", "Exchanges that wait for the extractor's model.", func() float64 { return float64(a.memory.Unheard()) })
 	a.metrics.Gauge("learn_queue", "Exchanges that wait to be learned.", func() float64 { return float64(a.memory.QueueLen()) })
 	a.metrics.Gauge("memory_up", "1: memory's file can be used; 0: it can't, and exchanges wait.", func() float64 { return up(a.memory.Check) })
 	a.metrics.Gauge("memory_items", "Memories in the store.", func() float64 {
