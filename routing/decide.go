@@ -118,7 +118,7 @@ func (r *Router) decide(d *Decision, req *Request, s *session, now time.Time) er
 	if err := r.choose(d, req, s, now); err != nil {
 		return err
 	}
-	d.BaselineWarm = s.baselineWarm(d, r.cfg.Session.CacheTTL, now)
+	d.BaselineWarm = r.baselineWarm(d, req, s, now)
 	return nil
 }
 

@@ -226,11 +226,17 @@ func promptCost(p *ledger.Price, warm, fresh int) float64 {
 	return usd
 }
 
+// ofConversation reports whether a request carries its conversation's prompt: a
+// forced tier does, a side call or a worker's request doesn't.
+func (r *Router) ofConversation(req *Request) bool {
+	return !req.SideCall && r.promptRouted(req.ProcessType)
+}
+
 // Served tells what a request was like once it is answered: m is the model that
 // answered, nil when nothing is known of it; usage is as its upstream counted;
 // added is how many of the prompt's tokens we put there.
 func (r *Router) Served(req *Request, m *Model, usage ledger.Usage, added int64) {
-	if req.SideCall || usage.Input <= 0 {
+	if !r.ofConversation(req) || usage.Input <= 0 {
 		return
 	}
 	r.sessions.update(req.Session, func(s *session, now time.Time) {
@@ -313,10 +319,11 @@ func (s *session) see(model string, tokens int, now time.Time) {
 // baselineWarm is how much of the conversation the baseline would have found in
 // its cache, had it always been the one that was asked; nil when that is no
 // other than what the model asked finds, or not known.
-func (s *session) baselineWarm(d *Decision, ttl time.Duration, now time.Time) *int64 {
-	if d.Baseline == nil || d.Model == nil || s.prompt.at.IsZero() || s.traffic.uncached() {
+func (r *Router) baselineWarm(d *Decision, req *Request, s *session, now time.Time) *int64 {
+	if d.SideCall || !r.ofConversation(req) || d.Baseline == nil || d.Model == nil || s.prompt.at.IsZero() || s.traffic.uncached() {
 		return nil
 	}
+	ttl := r.cfg.Session.CacheTTL
 	warm := s.prompt.within(ttl, now)
 	alike := d.Model == d.Baseline || d.Model.Price != nil && d.Model.Price.CacheRead != nil
 	if s.expected(d.Model.Name, ttl, now) >= warm && (alike || warm == 0) {

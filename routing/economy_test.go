@@ -321,6 +321,25 @@ func TestBaselineWarm(t *testing.T) {
 	}
 }
 
+// A side call or a worker's request under the conversation's name is no prompt
+// of it: it tells nothing of the conversation's, and has none of its cache.
+func TestOthersPrompts(t *testing.T) {
+	for name, change := range map[string]func(*Request){"a probe": side, "a worker": worker} {
+		k := newTalk(t, nil)
+		k.next(request("large", heavy), nil)
+		k.next(request("large", heavy), nil)
+		req := request("large", light)
+		change(&req)
+		before, _ := k.r.sessions.look(req.Session)
+		if d := k.next(req, nil); d.BaselineWarm != nil {
+			t.Errorf("%s: its baseline would have found %d tokens", name, *d.BaselineWarm)
+		}
+		if after, _ := k.r.sessions.look(req.Session); after != before {
+			t.Errorf("%s: the conversation was %+v, is %+v", name, before, after)
+		}
+	}
+}
+
 // Explaining a request changes nothing: not for it, nor for those after it.
 func TestExplainLeavesNoTrace(t *testing.T) {
 	forSequences(func(seed uint64, requests []Request) {

@@ -64,13 +64,13 @@ func (r *Router) moveTo(d *Decision, req *Request) {
 	d.before = ""
 	if !r.inSession(req) || d.SideCall {
 		s, now := r.sessions.look(req.Session)
-		d.BaselineWarm = s.baselineWarm(d, r.cfg.Session.CacheTTL, now)
+		d.BaselineWarm = r.baselineWarm(d, req, &s, now)
 		return
 	}
 	r.sessions.update(req.Session, func(s *session, now time.Time) {
 		s.take(d)
 		r.sessions.log(s)
-		d.BaselineWarm = s.baselineWarm(d, r.cfg.Session.CacheTTL, now)
+		d.BaselineWarm = r.baselineWarm(d, req, s, now)
 	})
 	r.observeSwitch(d)
 }
