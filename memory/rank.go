@@ -60,8 +60,8 @@ const (
 // profile weighs what is mixed into a score; the parts of each sum to 1.
 type profile struct{ match, importance, recency float64 }
 
-// profileNamed returns the weights of a scoring profile; unknown names mean
-// balanced, and so does connected as long as there is no graph to connect by.
+// profileNamed returns the weights of a scoring profile. Unknown names mean
+// balanced; connected weighs as it does, and follows the graph (see connected).
 func profileNamed(name string) profile {
 	switch name {
 	case "recent":

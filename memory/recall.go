@@ -110,11 +110,13 @@ func (s *Store) answer(ctx context.Context, scope Scope, r recallRequest) (Recal
 	}
 	got, indexed := s.index.recall(scope, r)
 	s.cfg.OnIndex(indexed)
-	if indexed {
-		return got, nil
+	var err error
+	if !indexed {
+		got, err = s.recallFile(ctx, scope, r)
 	}
-
-	got, err := s.recallFile(ctx, scope, r)
+	if err == nil && r.Profile == "connected" && !r.catchUp {
+		err = s.connected(ctx, scope, r, &got)
+	}
 	s.readFailed(err)
 
 	return got, err
