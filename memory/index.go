@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// defaultIndexBytes holds about 100,000 memories.
+	// defaultIndexBytes holds about 75,000 memories.
 	defaultIndexBytes = 64 << 20
 
 	// maxLoads is how many tables may load at once. Requests whose scopes are

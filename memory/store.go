@@ -50,7 +50,7 @@ type Config struct {
 	Capture   Capture       // "": CaptureTurns
 
 	// IndexBytes bounds what the recall indexes of all scopes take in RAM
-	// together; 0: 64 MiB, about 100,000 memories. A scope that would take more
+	// together; 0: 64 MiB, about 75,000 memories. A scope that would take more
 	// than half of it is searched in the file, which is slower.
 	IndexBytes int64
 
