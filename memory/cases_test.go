@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &player{T: t, path: filepath.Join(t.TempDir(), "memory.db"), now: noon}
+			p := &player{T: t, path: filepath.Join(t.TempDir(), "memory.db")}
 			p.open()
 			t.Cleanup(p.close)
 			p.play(string(text))
@@ -55,14 +56,16 @@ type player struct {
 	*testing.T
 	path   string
 	store  *Store
-	now    time.Time
+	hours  atomic.Int64 // since noon; the store's writer reads it, too
 	said   []Exchange
 	answer string
 }
 
+func (p *player) now() time.Time { return noon.Add(time.Duration(p.hours.Load()) * time.Hour) }
+
 func (p *player) open() {
 	var err error
-	p.store, err = Open(p.Context(), Config{Path: p.path, Clock: func() time.Time { return p.now }})
+	p.store, err = Open(p.Context(), Config{Path: p.path, Clock: p.now})
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -128,8 +131,8 @@ func (p *player) do(line string) (got []string, err error) {
 	arg = strings.NewReplacer(`\n`, "\n", `\0`, "\x00", `\u200b`, "\u200b").Replace(arg)
 	switch verb {
 	case "say":
-		p.now = p.now.Add(time.Hour)
-		e := Exchange{Scope: scope, At: p.now, UserText: arg, AssistantText: p.answer}
+		p.hours.Add(1)
+		e := Exchange{Scope: scope, At: p.now(), UserText: arg, AssistantText: p.answer}
 		p.said, p.answer = append(p.said, e), ""
 		return nil, p.learn(e)
 	case "add":
