@@ -24,7 +24,7 @@ type Config struct {
 	Logger     *slog.Logger     // Nil: nothing is logged.
 	Clock      func() time.Time // Stands in for a missing Entry.At. Nil: time.Now.
 	Queue      int              // Entries that may wait to be written. Default 8192, some 8 MB.
-	FlushEvery time.Duration    // How long an entry may wait for company. Default 75 ms, so that it is in the file within 100.
+	FlushEvery time.Duration    // How long an entry may wait for company. Default 50 ms, so that on a busy machine, too, it is in the file within 100.
 	Retention  time.Duration    // How long single entries are kept; their sums are for good. 0: for good, too.
 }
 
@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		cfg.Queue = 8192
 	}
 	if cfg.FlushEvery <= 0 {
-		cfg.FlushEvery = 75 * time.Millisecond
+		cfg.FlushEvery = 50 * time.Millisecond
 	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
