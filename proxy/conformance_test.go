@@ -78,10 +78,7 @@ import (
 // pending names the cases that fail, and the reason: the feature that is not
 // built yet, or a fault. A case in here must fail, so that it leaves the table
 // with what made it pass. Those of table tests begin with "Test".
-var pending = map[string]string{
-	"a8-short-but-hard-complexity": "hard by its subject alone",
-	"a8-short-but-hard-race":       "hard by its subject alone",
-}
+var pending = map[string]string{}
 
 func TestConformance(t *testing.T) {
 	files, err := filepath.Glob("testdata/conformance/*.txtar")

@@ -18,7 +18,7 @@ var conceptNames = [...]string{
 	"snippet", "fix", // programming
 	"design", "system", // large things to be made
 	"prove", "maths",
-	"demand", // how good it has to be
+	"demand", "advanced", // how good it has to be; subjects hard by themselves
 }
 
 const numConcepts = len(conceptNames)

@@ -73,7 +73,7 @@ func (s *Scorer) explain(text string, e *Explanation) {
 	for _, gram := range slices.Sorted(maps.Keys(grams)) {
 		c, w := grams[gram], slots[gram]
 		unit := v.mix(0, m.judges[request].Scale*float64(w[request]), m.judges[exam].Scale*float64(w[exam]))
-		c.Adds = c.Value * unit / float64(r.ngrams.n)
+		c.Adds = c.Value * unit * r.ngrams.share()
 		e.Parts = append(e.Parts, *c)
 	}
 }

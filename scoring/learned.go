@@ -63,7 +63,7 @@ type verdict struct {
 
 func (m *learned) judge(r *reading, dims Vector) (v verdict) {
 	r.values(dims, &v.values)
-	share := 1 / float64(max(r.ngrams.n, 1))
+	share := r.ngrams.share()
 	for j := range m.judges {
 		f := &m.judges[j]
 		said := f.Bias + f.Scale*float64(r.ngrams.sums[j])*share

@@ -24,15 +24,31 @@ type hit struct {
 
 // node is a place in a trie of words.
 type node struct {
-	next map[int32]*node // by word, an id of matcher.words
-	gap  *node           // where a phrase goes on after " ... "
-	hits []hit           // phrases that end here
+	next []edge
+	gap  *node // where a phrase goes on after " ... "
+	hits []hit // phrases that end here
+}
+
+// edge leads to a node by a word, an id of matcher.words. A node has few of them.
+type edge struct {
+	word int32
+	to   *node
+}
+
+// follow returns where word leads, nil if nowhere.
+func (n *node) follow(word int32) *node {
+	for i := range n.next {
+		if n.next[i].word == word {
+			return n.next[i].to
+		}
+	}
+	return nil
 }
 
 // matcher finds the phrases of several lists in one pass over a text. It is immutable once built.
 type matcher struct {
 	words   map[string]int32 // every word of every phrase; most words of a text are not in it
-	root    node
+	first   []*node          // by word: where phrases begin; nil where none does
 	phrases []string
 }
 
@@ -58,7 +74,7 @@ func (m *matcher) add(group int, entry string) error {
 		}
 		parts = append(parts, words)
 	}
-	n := &m.root
+	var n *node
 	for i, words := range parts {
 		if i > 0 {
 			if n.gap == nil {
@@ -73,26 +89,39 @@ func (m *matcher) add(group int, entry string) error {
 	return nil
 }
 
-// descend returns the node that words lead to from n, making it if need be.
+// descend returns the node that words lead to from n, making it if need be. From nil it begins a phrase.
 func (m *matcher) descend(n *node, words []string) *node {
+	for _, w := range words {
+		id := m.id(w)
+		if n == nil {
+			if m.first[id] == nil {
+				m.first[id] = &node{}
+			}
+			n = m.first[id]
+			continue
+		}
+		to := n.follow(id)
+		if to == nil {
+			to = &node{}
+			n.next = append(n.next, edge{id, to})
+		}
+		n = to
+	}
+	return n
+}
+
+// id returns the number of a word of the lists.
+func (m *matcher) id(word string) int32 {
 	if m.words == nil {
 		m.words = map[string]int32{}
 	}
-	for _, w := range words {
-		id, ok := m.words[w]
-		if !ok {
-			id = int32(len(m.words))
-			m.words[w] = id
-		}
-		if n.next == nil {
-			n.next = map[int32]*node{}
-		}
-		if n.next[id] == nil {
-			n.next[id] = &node{}
-		}
-		n = n.next[id]
+	id, ok := m.words[word]
+	if !ok {
+		id = int32(len(m.words))
+		m.words[word] = id
+		m.first = append(m.first, nil)
 	}
-	return n
+	return id
 }
 
 // match calls found for every phrase in text, once for each time it occurs, in the order of their ends, and
@@ -117,14 +146,14 @@ func (m *matcher) match(text string, found func(hit), each func(word []byte, spl
 		run.n = 0
 		for i := range n { // each place gives at most one, so what advance writes has been read
 			p := run.active[i]
-			run.advance(p.node.next[id], p.start, words, found)
+			run.advance(p.node.follow(id), p.start, words, found)
 		}
 		for _, p := range run.open[:run.opened] {
 			if p.until >= words {
-				run.advance(p.node.next[id], p.start, words, found)
+				run.advance(p.node.follow(id), p.start, words, found)
 			}
 		}
-		run.advance(m.root.next[id], sc.start, words, found)
+		run.advance(m.first[id], sc.start, words, found)
 	}
 	return words
 }

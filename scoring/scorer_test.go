@@ -277,15 +277,19 @@ func FuzzScore(f *testing.F) {
 }
 
 func BenchmarkScore(b *testing.B) {
-	s := newScorer(b)
-	for _, size := range []int{100, 2 << 10, 64 << 10} {
-		text := strings.Repeat(hardDesign+"\n\n", size/len(hardDesign)+1)[:size]
-		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				s.Score(text)
-			}
-		})
+	for _, kind := range []struct {
+		name   string
+		scorer *Scorer
+	}{{"learned", newLearned(b)}, {"keyword", newScorer(b)}} {
+		for _, size := range []int{100, 2 << 10, 4 << 10, 20 << 10} {
+			text := strings.Repeat(hardDesign+"\n\n", size/len(hardDesign)+1)[:size]
+			b.Run(fmt.Sprintf("%s/%dB", kind.name, size), func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(int64(size))
+				for b.Loop() {
+					kind.scorer.Score(text)
+				}
+			})
+		}
 	}
 }

@@ -1,6 +1,10 @@
 package scoring
 
 import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,6 +56,50 @@ func TestDetectShape(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestShapeTable takes a table of requests by the shape that a reader gives them, and prints what they are taken for.
+func TestShapeTable(t *testing.T) {
+	file, err := os.Open("testdata/shapes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	const none = ShapeType("none") // a draft for want of any signal
+	all := append(slices.Clone(shapes[:]), ShapeMixed, none)
+	counts, total := map[[2]ShapeType]int{}, 0
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		line, _, _ := strings.Cut(lines.Text(), " #")
+		label, text, ok := strings.Cut(line, " ")
+		if !ok || label == "#" {
+			continue
+		}
+		label, want, miss := strings.Cut(label, ">")
+		if !miss {
+			want = label
+		}
+		got := DetectShape(text)
+		taken := got.Type
+		if label == string(none) && got.Confidence == 0.1 {
+			taken = none
+		}
+		counts[[2]ShapeType{ShapeType(label), taken}]++
+		total++
+		if string(taken) != want {
+			t.Errorf("DetectShape(%q) = %v (%.2f, %q), want %v", text, got.Type, got.Confidence, got.Signals, want)
+		}
+	}
+	if total < 150 {
+		t.Errorf("the table has %d requests, want at least 150", total)
+	}
+	var table strings.Builder
+	for _, row := range all {
+		fmt.Fprintf(&table, "\n%-13s", row)
+		for _, column := range all {
+			fmt.Fprintf(&table, "%5d", counts[[2]ShapeType{row, column}])
+		}
+	}
+	t.Logf("%d requests; rows are labels, columns what they were taken for, in the same order:%s", total, table.String())
 }
 
 func mustKeywords(name string) []string {

@@ -59,8 +59,22 @@ func (s *scanner) next() (word []byte, ok bool) {
 func (s *scanner) read() []byte {
 	n, fits := 0, true
 	for s.pos < len(s.text) {
+		if c := s.text[s.pos]; c < utf8.RuneSelf { // as below, without decoding
+			if !alphanumeric(c) && c != '_' {
+				break
+			}
+			s.pos++
+			if fits = fits && n < maxWord; fits {
+				if upper(c) {
+					c += 'a' - 'A'
+				}
+				s.buf[n] = c
+				n++
+			}
+			continue
+		}
 		r, size := s.peek()
-		if !isLetter(r) && r != '_' && !unicode.IsMark(r) || isCJK(r) {
+		if !isLetter(r) && !unicode.IsMark(r) || isCJK(r) {
 			break
 		}
 		s.pos += size

@@ -133,7 +133,7 @@ func (e explained) print(w io.Writer) error {
 	fmt.Fprintf(w, "tier   %s (score %.3f, confidence %.2f%s)\n", e.Tier, e.Value, e.Confidence, note)
 	fmt.Fprintf(w, "shape  %s, %s (confidence %.2f) %s\n", e.Shape.Type, e.Shape.Complexity, e.Shape.Confidence, strings.Join(e.Shape.Signals, ", "))
 	if e.Request+e.Exam > 0 {
-		fmt.Fprintf(w, "like   requests %.2f, exam questions %.2f, neither %.2f\n", e.Request, e.Exam, 1-e.Request-e.Exam)
+		fmt.Fprintf(w, "like   requests %.2f, exam questions %.2f, neither %.2f\n", e.Request, e.Exam, max(0, 1-e.Request-e.Exam))
 	}
 	fmt.Fprintf(w, "\n%-22s %9s %13s\n", "dimension", "value", "contribution")
 	for d := range scoring.NumDimensions {

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 BITS = 17
+SHARE = 0.75  # an n-gram counts 1/n^SHARE of n: between a share (1), which forgets length, and a plain count (0)
 FOLDS = 4  # of cross-validation
 TIERS = {"light": 0, "standard": 1, "heavy": 2}
 PAIRS = ("mmlu", "gsm8k", "llmrouter")
@@ -45,9 +46,9 @@ def features(rows, binary):
 
 
 def shares(slots):
-    """A row a prompt: each slot's share of its n-grams."""
+    """A row a prompt: what each slot counts."""
     count = np.array([len(f) for f in slots])
-    share = np.repeat(1 / np.maximum(count, 1), count)
+    share = np.repeat(np.maximum(count, 1.0) ** -SHARE, count)
     where = np.repeat(np.arange(len(slots)), count), np.concatenate([np.array(f, np.int64) for f in slots])
     grams = sp.csr_matrix((share, where), shape=(len(slots), 1 << BITS))
     grams.sum_duplicates()

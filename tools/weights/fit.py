@@ -6,7 +6,7 @@ import pathlib
 
 import model  # before numpy: it sets the number of threads
 import numpy as np
-from data import FOLDS, Part, load, read
+from data import FOLDS, SHARE, Part, load, read
 
 JUDGES = ("request", "exam", "request_gate", "exam_gate")
 HERE = pathlib.Path(__file__).parent
@@ -71,7 +71,7 @@ def golden(head, table, part):
     judged = [np.array(j["features"]) for j in head["judges"]]
     for i, row in enumerate(part.rows):
         named, slots = part.named[i], part.slots[i]
-        sums = table[slots].astype(int).sum(0) / max(len(slots), 1)
+        sums = table[slots].astype(int).sum(0) / max(len(slots), 1) ** SHARE
         said = [j["bias"] + f @ named + j["scale"] * s for j, f, s in zip(head["judges"], judged, sums)]
         steady = head["steady"]["bias"] + np.array(head["steady"]["features"]) @ named
         a, b = np.exp(said[2:])
