@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"internal/journal": {"internal/sqlite"},
 	"internal/metrics": {},
 	"internal/otlp":    {},
+	"internal/review":  {},
 	"internal/secret":  {},
 	"internal/sqlite":  {},
 	"llmtest":          {},
@@ -48,7 +49,7 @@ var mayImport = map[string][]string{
 	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/otlp", "internal/secret", "routing"}, domain...),
 	"eval":             {"scoring"},
 	"internal/cmd": append([]string{
-		"eval", "internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/replay", "internal/secret", "internal/sqlite",
+		"eval", "internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/replay", "internal/review", "internal/secret", "internal/sqlite",
 		"llmtest", "routing", "proxy",
 	}, domain...),
 }

@@ -182,3 +182,32 @@ func TestForgottenOffline(t *testing.T) {
 		t.Error("the file of prompts holds ana's, or bob's no more")
 	}
 }
+
+// TestReviewChannel reviews what a running server sent in a channel.
+func TestReviewChannel(t *testing.T) {
+	noLeaks(t)
+	a, _ := start(t, func(c *config.Config) { c.Auth.AdminKeyEnv = "ADMIN" }, "ADMIN=secret")
+	defer closeApp(t, a)
+	resp := post(t, a, `{"model":"auto","messages":[{"role":"system","content":"Be concise in your answers.\nGive rich responses."},{"role":"user","content":"Hi!"}]}`, "X-Channel-Id", "#ops")
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, env, channel string
+		want               string // of stdout, stderr or the error
+	}{
+		{"with the key", "ADMIN=secret", "#ops", "contradict each other about the length of answers"},
+		{"without", "", "#ops", "HTTP 401"},
+		{"another channel", "ADMIN=secret", "#none", "HTTP 404"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			err := runReview(t.Context(), []string{"-set", "auth.admin_key_env=ADMIN", "-url", strings.TrimSuffix(a.url(), "/v1"), "-channel", tt.channel},
+				IO{Out: &out, Env: []string{tt.env}})
+			if err == nil || !strings.Contains(out.String()+err.Error(), tt.want) {
+				t.Errorf("review says %v\n%s\nwant %q", err, out.String(), tt.want)
+			}
+		})
+	}
+}

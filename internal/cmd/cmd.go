@@ -46,6 +46,7 @@ func commands() []command {
 		{"route", "tell what would become of a chat request (a body on stdin), without sending it", runRoute},
 		{"replay", "reckon what recorded TRAFFIC would have cost by each profile; -synth: synthetic conversations", runReplay},
 		{"score", "explain how a prompt (TEXT, or stdin) is scored", runScore},
+		{"review", "look for faults in a system prompt: stdin, or with -channel what a running server sends", runReview},
 		{"stats", "what requests cost and saved, from the ledger", runStats},
 		{"prices", "show a model's price, import a newer price list", runPrices},
 		{"ledger", "export the ledger's entries, one a request", runLedger},

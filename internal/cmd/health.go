@@ -26,9 +26,10 @@ func runHealthcheck(ctx context.Context, args []string, o IO) error {
 		if err != nil {
 			return err
 		}
-		if *url, client.Transport, err = readyAt(loaded.Config.Listen); err != nil {
+		if *url, client.Transport, err = serverAt(loaded.Config.Listen); err != nil {
 			return err
 		}
+		*url += "/readyz"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -48,14 +49,14 @@ func runHealthcheck(ctx context.Context, args []string, o IO) error {
 	return err
 }
 
-// readyAt is where a server that listens on an address says whether it is
-// ready, and how to get there.
-func readyAt(listen string) (url string, by http.RoundTripper, err error) {
+// serverAt is the root of a server that listens on an address, and how to get
+// there.
+func serverAt(listen string) (url string, by http.RoundTripper, err error) {
 	if path, ok := strings.CutPrefix(listen, config.UnixPrefix); ok {
 		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}
-		return "http://localhost/readyz", &http.Transport{DialContext: dial}, nil
+		return "http://localhost", &http.Transport{DialContext: dial}, nil
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -64,5 +65,5 @@ func readyAt(listen string) (url string, by http.RoundTripper, err error) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/readyz", nil, nil
+	return "http://" + net.JoinHostPort(host, port), nil, nil
 }

@@ -60,14 +60,14 @@ func runRoute(ctx context.Context, args []string, o IO) error {
 // listens to nobody else.
 func explainRoute(ctx context.Context, cfg config.Config, o IO, headers http.Header, tenant string, body []byte) ([]byte, error) {
 	if running(cfg.DataDir) {
-		at, by, err := readyAt(cfg.Listen)
+		at, by, err := serverAt(cfg.Listen)
 		if err != nil {
 			return nil, err
 		}
 		if cfg.Auth.AdminKeyEnv != "" {
 			headers.Set("Authorization", "Bearer "+o.getenv(cfg.Auth.AdminKeyEnv))
 		}
-		return askRoute(ctx, strings.TrimSuffix(at, "/readyz"), &http.Client{Transport: by}, headers, tenant, body)
+		return askRoute(ctx, at, &http.Client{Transport: by}, headers, tenant, body)
 	}
 	if _, err := os.Stat(cfg.DataDir); err != nil { // nothing is known yet, and nothing shall be left
 		dir, err := os.MkdirTemp("", "understudy-route-")

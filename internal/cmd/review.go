@@ -1,0 +1,160 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/internal/review"
+	"github.com/understudy-ai/understudy/memory"
+)
+
+// maxPrompt bounds a prompt that is reviewed.
+const maxPrompt = 8 << 20
+
+// runReview looks for faults in a system prompt. Anything critical makes it
+// fail.
+func runReview(ctx context.Context, args []string, o IO) error {
+	f := flags("review")
+	cf := addConfigFlags(f)
+	channel := f.String("channel", "", "`ID` of a channel: review what a running server sent there last (default: read the prompt from stdin)")
+	tenant := f.String("tenant", "default", "`TENANT` of the channel")
+	root := f.String("url", "", "`URL` of the server (default: the configured address)")
+	asJSON := f.Bool("json", false, "write JSON")
+	if err := parse(f, args, o); err != nil {
+		return err
+	}
+	text, err := "", error(nil)
+	if *channel != "" {
+		text, err = promptOf(ctx, cf, o, *root, *tenant, *channel)
+	} else {
+		text, err = readPrompt(o.In)
+	}
+	if err != nil {
+		return err
+	}
+	report := review.Prompt(text, review.Options{
+		Now: time.Now(), Tokens: assemble.EstimateTokens, Secret: func(line string) bool { return memory.Redact(line) != line },
+		Injection: func(line string) string {
+			if v := memory.Scan(line); v.Action != memory.Allow {
+				return v.Reason
+			}
+			return ""
+		},
+	})
+	if *asJSON {
+		err = json.NewEncoder(o.Out).Encode(report)
+	} else {
+		err = reportReview(o.Out, report)
+	}
+	if err == nil && report.Critical() {
+		err = errors.New("the prompt has critical faults")
+	}
+	return err
+}
+
+func readPrompt(in io.Reader) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
+	if err != nil {
+		return "", fmt.Errorf("reading the prompt: %w", err)
+	}
+	if len(text) > maxPrompt {
+		return "", fmt.Errorf("the prompt is larger than %d bytes", maxPrompt)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
+}
+
+// promptOf asks a running server for the system prompt that it sent last in a
+// channel.
+func promptOf(ctx context.Context, cf *configFlags, o IO, root, tenant, channel string) (string, error) {
+	loaded, err := cf.load(o)
+	if err != nil {
+		return "", err
+	}
+	var client http.Client
+	if root == "" {
+		if root, client.Transport, err = serverAt(loaded.Config.Listen); err != nil {
+			return "", err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	query := url.Values{"channel_id": {channel}, "tenant": {tenant}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(root, "/")+"/api/channels/inspect?"+query.Encode(), nil)
+	if err != nil {
+		return "", usageError{err}
+	}
+	authorize(req, loaded.Config.Auth, o)
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", hintError{fmt.Errorf("asking the server: %w", err), "is it running? -url says where"}
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		SystemPrompt   string `json:"system_prompt"`
+		CaptureEnabled bool   `json:"capture_enabled"`
+		Error          struct{ Message string }
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxPrompt)).Decode(&answer); err != nil {
+		return "", fmt.Errorf("reading the server's answer (HTTP %d): %w", resp.StatusCode, err)
+	}
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return "", fmt.Errorf("the server answers HTTP %d: %s", resp.StatusCode, answer.Error.Message)
+	case !answer.CaptureEnabled:
+		return "", hintError{errors.New("the server keeps no prompts"), "set assemble.capture.enabled"}
+	}
+	return answer.SystemPrompt, nil
+}
+
+// authorize adds the admin key, where there is one.
+func authorize(req *http.Request, auth config.Auth, o IO) {
+	if auth.AdminKeyEnv == "" {
+		return
+	}
+	if key := o.getenv(auth.AdminKeyEnv); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+}
+
+// reportReview writes what each layer takes, and the findings by level.
+func reportReview(out io.Writer, r review.Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d characters, about %d tokens\n", r.Chars, r.Tokens)
+	for _, s := range r.Layers {
+		fmt.Fprintf(&b, "  %-10s %6d tokens  %3d %%\n", s.Layer, s.Tokens, s.Percent)
+	}
+	titles := map[review.Level]string{
+		review.Critical: "Critical", review.Efficiency: "Efficiency", review.Consistency: "Consistency", review.Suggestion: "Suggestions",
+	}
+	for _, level := range review.Levels() {
+		first := true
+		for _, f := range r.Findings {
+			if f.Level != level {
+				continue
+			}
+			if first {
+				fmt.Fprintf(&b, "\n%s\n", titles[level])
+				first = false
+			}
+			where := f.Layer
+			if f.Section != "" {
+				where += ", " + f.Section
+			}
+			fmt.Fprintf(&b, "- line %d (%s): %s\n  mend: %s\n", f.Line, where, f.Message, f.Fix)
+		}
+	}
+	if len(r.Findings) == 0 {
+		b.WriteString("\nNothing found.\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
