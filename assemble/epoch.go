@@ -17,7 +17,6 @@ type epoch struct {
 	edition uint64    // of the operator's texts in block
 	news    []TurnKey // turns that the journal hasn't heard of
 	heard   time.Time // when it last heard of the epoch
-	last    []TurnKey // of the newest request
 	served  int       // turns that were the newest of a request
 	bytes   int       // as last counted by grown
 	size    int       // estimate of the memory held

@@ -119,10 +119,6 @@ type Plan struct {
 	// their characters. TextBytes is the size of all sections in all texts, without their containers; ScaffoldBytes is
 	// how much of it is response scaffold.
 	FramesUsed, Memories, TotalChars, TextBytes, ScaffoldBytes int
-	// Common is how many turns the request shares with the one before it in the conversation, from the first; 0 when
-	// there was none that a provider may still have in its cache. Kept is how many of them, from the first, get the bytes
-	// that they got then; -1 when even the system block is another, because the epoch had to end.
-	Common, Kept int
 	// Epoch numbers the epoch that the request belongs to; another number means other bytes. It is 0 when nothing is
 	// kept.
 	Epoch int
@@ -210,10 +206,8 @@ func (s *Sessions) attempt(key Conversation, turns []TurnKey, in *Input, have ne
 	s.expire(now)
 
 	e := s.find(key)
-	common := 0
 	opened, turned := false, false
 	if e != nil {
-		common = inCommon(e.last, turns)
 		newest := len(turns) - 1
 		switch {
 		case e.edition != in.Edition, !e.fits(s.assembler, turns):
@@ -240,30 +234,12 @@ func (s *Sessions) attempt(key Conversation, turns []TurnKey, in *Input, have ne
 	s.log(e, opened)
 	plan := e.plan(turns, in)
 	plan.key, plan.opened, plan.turned = key, opened, turned
-	plan.Common, plan.Kept = common, common
-	switch {
-	case opened:
-		plan.Kept = -1
-	case in.FormatFixed && common == len(turns) && common > 0 && e.turns[turns[common-1]].scaffold != "":
-		plan.Kept-- // the scaffold that it had is left out
-	}
-	e.last = turns
 	plan.HeldOut = in.HeldOut && plan.Scaffold == "" && s.assembler.due(in) != ""
 	if n := len(turns); n > 0 {
 		plan.turn = turns[n-1]
 	}
 	s.evict()
 	return plan, needNothing
-}
-
-// inCommon counts the turns that two requests have in common, from the first.
-func inCommon(a, b []TurnKey) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return min(len(a), len(b))
 }
 
 // begin opens an epoch in the place of the one there is.

@@ -48,35 +48,10 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 		}
 		return x.s.drop(ctx, func(whose assemble.Conversation, _ []string) bool { return whose == x.conversation() })
 	}
-	common, kept := x.prompt.Common, x.prompt.Kept
 	if x.squeeze(in) {
 		x.insert()
 	}
-	if common > 0 && !x.dry {
-		if x.prompt.Epoch == 0 { // squeezed
-			kept = -1
-		}
-		x.s.cfg.Metrics.PrefixKept.Observe(x.keptRatio(common, kept))
-	}
 	return nil
-}
-
-// keptRatio is how much of the prompt that the request has in common with the
-// one before it goes out as it did then: of common turns the first kept, or -1
-// for the client's own system prompt alone.
-func (x *exchange) keptRatio(common, kept int) float64 {
-	if kept == common {
-		return 1
-	}
-	messages := x.view.Messages
-	start, end := messages[0].Span.Start, messages[x.humans[common-1]].Span.End
-	until := start
-	if lead := x.view.Leading(); kept >= 0 {
-		until = messages[x.humans[kept]].Span.Start
-	} else if lead >= 0 {
-		until = messages[lead].Span.End
-	}
-	return float64(until-start) / float64(max(end-start, 1))
 }
 
 // squeeze makes the plan fit the model's window: memory goes first, then the

@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
-
-	"github.com/understudy-ai/understudy/proxy"
 )
 
 // talk is a chat request of alternating human and assistant messages, the
@@ -102,39 +100,5 @@ func TestFramesFromMemory(t *testing.T) {
 	s.post(talk("auto", "What is a monad?"), "X-User-Id: bob", "X-Session-Id: two")
 	if got := gjson.GetBytes(s.upstream.Last().Body, "messages.0.content").String(); got != "Be brief." {
 		t.Errorf("bob is told\n%s", got)
-	}
-}
-
-// TestPrefixKeptRatio holds what the metric says of a conversation: nothing for
-// its first request, 1 as long as bytes stay, less when a full window has us
-// leave out what was there.
-func TestPrefixKeptRatio(t *testing.T) {
-	s := newStack(t, func(c *proxy.Config) { c.Catalogue.All()[1].Context = 3000 })
-	steps := []struct {
-		name  string
-		body  string
-		asked uint64
-		kept  float64 // of the sum, at most
-	}{
-		{"the first turn", talk(mid, compares), 0, 0},
-		{"another turn", talk(mid, compares, "NATS.", "Why?"), 1, 1},
-		{"the same again", talk(mid, compares, "NATS.", "Why?"), 2, 2},
-		{"a branch", talk(mid, compares, "Redis.", "And why is that?"), 3, 3},
-		{"a full window", talk(mid, compares, "NATS.", strings.Repeat("It must stay small. ", 700)), 4, 3.9},
-	}
-	for _, step := range steps {
-		s.post(step.body, "X-Session-Id: s")
-		families, err := s.metrics.Gatherer().Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			if f.GetName() != "understudy_prompt_prefix_kept_ratio" {
-				continue
-			}
-			if h := f.GetMetric()[0].GetHistogram(); h.GetSampleCount() != step.asked || h.GetSampleSum() > step.kept || h.GetSampleSum() < step.kept-0.9 {
-				t.Errorf("%s: %v of %d, want at most %v of %d", step.name, h.GetSampleSum(), h.GetSampleCount(), step.kept, step.asked)
-			}
-		}
 	}
 }

@@ -242,19 +242,37 @@ func AppendQuoted(dst []byte, s string) []byte {
 
 const hexDigits = "0123456789abcdef"
 
+// appendEscaped copies what needs no escape in runs.
 func appendEscaped(dst []byte, s string) []byte {
-	dst = slices.Grow(dst, len(s))
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			dst = append(dst, '\\', byte(r))
-		case r == '\n':
-			dst = append(dst, '\\', 'n')
-		case r < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[r>>4], hexDigits[r&15])
-		default:
-			dst = utf8.AppendRune(dst, r)
+	dst = slices.Grow(dst, len(s)+len(s)/32)
+	done := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
 		}
+		size := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+		}
+		dst = append(dst, s[done:i]...)
+		switch {
+		case c >= utf8.RuneSelf:
+			dst = utf8.AppendRune(dst, utf8.RuneError)
+		case c == '"', c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i += size
+		done = i
 	}
-	return dst
+	return append(dst, s[done:]...)
 }

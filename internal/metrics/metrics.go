@@ -50,7 +50,6 @@ type Metrics struct {
 	FailOpen        *prometheus.CounterVec   // step, reason
 	Fallbacks       *prometheus.CounterVec   // reason
 	UpstreamState   *prometheus.GaugeVec     // model; 1 in use, 0 left alone after a failure
-	PrefixKept      prometheus.Histogram     // share of the common prompt
 	InFlight        prometheus.Gauge
 	SessionSwitches *prometheus.CounterVec // direction, reason
 }
@@ -78,7 +77,6 @@ func New(cfg Config) *Metrics {
 		FailOpen:        counters("failopen_total", "Smart steps that failed, after which the request went on without them.", "step", "reason"),
 		Fallbacks:       counters("fallbacks_total", "Requests sent to another model after a failure, by what the first one did.", "reason"),
 		UpstreamState:   prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("upstream_state", "1: the model's last answer was fine; 0: it failed and is left alone for a while.")), []string{"model"}),
-		PrefixKept:      prometheus.NewHistogram(histogram("prompt_prefix_kept_ratio", "Of the prompt that a request shares with the one before it in its conversation, the share that went out as it did then; 1 keeps the provider's prompt cache.", []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.999, 1})),
 		InFlight:        prometheus.NewGauge(prometheus.GaugeOpts(opts("in_flight", "Requests being served."))),
 		SessionSwitches: counters("session_switches_total", "Changes of a session's model, by direction and reason.", "direction", "reason"),
 	}
@@ -86,7 +84,7 @@ func New(cfg Config) *Metrics {
 	build.WithLabelValues(cfg.Version, runtime.Version()).Set(1)
 	m.registry.MustRegister(
 		m.Requests, m.Decisions, m.Cost, m.Baseline, m.Saved, m.Overspent, m.Unpriced, m.Disputed, m.Tokens, m.Overhead, m.Upstream,
-		m.FirstToken, m.Recalls, m.Index, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.PrefixKept, m.InFlight, m.SessionSwitches, build,
+		m.FirstToken, m.Recalls, m.Index, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.Gauge("prompt_prefix_kept_ratio", "Share of the prompts of conversations under way in which what was added before went out again byte for byte.", m.keptRatio)
