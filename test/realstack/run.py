@@ -26,11 +26,12 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import install
+import prefix
 
 RUN = install.CACHE / "run"
 KEY = "sk-realstack"
 STAGES = ["stage-small", "stage-mid", "stage-large"]
-STEPS = ["python", "node", "go", "account"]
+STEPS = ["python", "node", "go", "account", "prefix"]
 
 
 class Report:
@@ -290,6 +291,18 @@ def check_ledger(report: Report, chats: float, cancelled: int) -> None:
     report.check("account/ledger_adds_up", balanced == answered, f"{balanced} of {answered} answered requests add up")
 
 
+def check_prefix(report: Report, binary: Path, llama: str) -> None:
+    """What Understudy adds to a conversation leaves the model's prompt cache its worth."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    (RUN / "prefix.yaml").write_text(prefix.config(port, llama))
+    understudy = start("prefix", [binary, "serve", "-config", "prefix.yaml"], f"{url}/readyz")
+    try:
+        prefix.check(report, request, llama, url)
+    finally:
+        stop(understudy)
+
+
 # The whole run
 
 
@@ -368,6 +381,7 @@ def run(report: Report, direct: bool) -> None:
         code = stop(understudy)
         report.check("account/stops_cleanly", code == 0, f"exit code {code}")
         check_ledger(report, chats, cancelled=3 if node else 2)  # one a client
+        check_prefix(report, binary, llama_url)
 
 
 def main() -> int:
