@@ -29,12 +29,9 @@ const (
 	// to prove anything. Of fewer, the share of a word is chance.
 	minCrowd = 32
 
-	// minFused is how much of the best match's score one must have, so that a
-	// good match doesn't bring a crowd of poor ones along.
+	// minFused is how much of the best match's score one must have from the
+	// third on, so that a good match doesn't bring a crowd of poor ones along.
 	minFused = 0.8
-
-	// uncut is how many of the best that doesn't cut.
-	uncut = 2
 
 	// minNoise is the cosine below which two texts have nothing in common: not
 	// even a search without the gate finds one by the other.

@@ -169,8 +169,8 @@ func (r *ranker) searchScores() {
 	for _, m := range r.matches {
 		top, coverage = max(top, m.relevance), max(coverage, gate.coverage(m.shared))
 	}
-	if !gate.open && len(r.matches) > uncut { // The best comes first.
-		bar := min(top*minFused, r.matches[uncut-1].relevance)
+	if !gate.open && len(r.matches) > 2 { // The best comes first.
+		bar := min(top*minFused, r.matches[1].relevance)
 		r.matches = slices.DeleteFunc(r.matches, func(m match) bool { return m.relevance < bar })
 	}
 	for i := range r.matches {

@@ -128,7 +128,7 @@ func (v view) search(r recallRequest, s *scratch, best *top) {
 // query names, it asks for what that person said.
 func (v view) offerAll(r recallRequest, s *scratch, gate gate, best *top) {
 	passed := s.choice[:0]
-	most, coverage := float32(0), 0.0
+	most, second, coverage := float32(0), float32(0), 0.0
 	for _, c := range s.choice {
 		shared, around := s.shared[c.doc], v.sharedAround(s, c.doc)
 		meaning := c.meaning >= minMeaning && s.digits&^shared == 0 || gate.open && c.meanings >= minNoise
@@ -137,13 +137,13 @@ func (v view) offerAll(r recallRequest, s *scratch, gate gate, best *top) {
 			continue
 		}
 		passed = append(passed, c)
+		second = max(second, min(most, c.fused))
 		most, coverage = max(most, c.fused), max(coverage, gate.coverage(shared), gate.coverage(around))
 	}
 
 	bar := float32(0)
-	if !gate.open && len(passed) > uncut {
-		slices.SortFunc(passed, func(a, b candidate) int { return cmp.Compare(b.fused, a.fused) })
-		bar = min(most*minFused, passed[uncut-1].fused)
+	if !gate.open {
+		bar = min(most*minFused, second)
 	}
 	staleness := staleness(r.now)
 	for _, c := range passed {
