@@ -189,7 +189,7 @@ const (
 
 // addRows adds the rows of [from, to) to groups.
 func addRows(ctx context.Context, tx *sql.Tx, q StatsQuery, from, to int64, which string, upto int64, groups map[string]*sums) (err error) {
-	query := `SELECT ` + columns + ` FROM ` + which + ` AND tenant = ? AND at_us >= ? AND at_us < ?`
+	query := `SELECT ` + summed + ` FROM ` + which + ` AND tenant = ? AND at_us >= ? AND at_us < ?`
 	args := []any{upto, q.Tenant, from, to}
 	if q.Agent != "" {
 		query += " AND agent = ?"
@@ -201,7 +201,7 @@ func addRows(ctx context.Context, tx *sql.Tx, q StatsQuery, from, to int64, whic
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		e, err := scan(rows)
+		e, err := scanSummed(rows)
 		if err != nil {
 			return err
 		}
@@ -213,6 +213,35 @@ func addRows(ctx context.Context, tx *sql.Tx, q StatsQuery, from, to int64, whic
 	}
 
 	return rows.Err()
+}
+
+// summed are the columns that sums and groups are made of.
+const summed = `at_us, agent, channel, background, routed_model, profile, tier, switched, outcome,
+	input, cached, cache_write, cache_write_hour, output, reasoning, injected_memory, injected_scaffold, scaffold_arm, disputed,
+	cost, baseline, saved_routing, saved_memory, saved_scaffold, saved_cache, saved_retries, saved_background,
+	overhead_ns, first_byte_ns, total_ns`
+
+// scanSummed reads them.
+func scanSummed(rows *sql.Rows) (Entry, error) {
+	var e Entry
+	var at int64
+	var cost, baseline sql.Null[int64]
+	var saved [numComponents]nano
+	err := rows.Scan(&at, &e.Agent, &e.Channel, &e.Background, &e.RoutedModel, &e.Profile, &e.Tier, &e.Switched, &e.Outcome,
+		&e.Usage.Input, &e.Usage.Cached, &e.Usage.CacheWrite, &e.Usage.CacheWriteHour, &e.Usage.Output, &e.Usage.Reasoning,
+		&e.InjectedMemoryTokens, &e.InjectedScaffoldTokens, &e.ScaffoldArm, &e.Disputed,
+		&cost, &baseline, &saved[0], &saved[1], &saved[2], &saved[3], &saved[4], &saved[5],
+		&e.Overhead, &e.FirstByte, &e.Total)
+	if err != nil {
+		return Entry{}, err
+	}
+	e.At = time.UnixMicro(at)
+	if cost.Valid {
+		c, b := nano(cost.V).usd(), nano(baseline.V).usd()
+		e.Cost, e.Baseline, e.Priced, e.Saved = &c, &b, true, savingsOf(saved)
+	}
+
+	return e, nil
 }
 
 // group is the key of an entry's group.
