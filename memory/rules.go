@@ -121,6 +121,7 @@ var rules = []rule{
 	// Facts.
 	{Fact, "not meant correction ispravka", "", anywhere(`^(?i:(?:no|nope|actually|sorry|wait|well)[,.:]? (?:it's|it is|that's|they're|the [\p{L} ]{2,30} (?:is|are)) [^,]{2,80}, (?:and )?not [^,]{1,60}|(?:correction|ispravka) ?: .{3,}|(?:sorry, |no, )?i meant [^,]{2,80}, not .{1,60})|^(?:[Ii]t's|[Ii]t is|[Tt]hat's) not [\p{Lu}\d][^,]{1,40}, (?:it's|it is|but) .{2,}`), corrects},
 	{Fact, "our", "", clause(`(?i:our (deadline|budget|launch date|release date|company|product name|domain|main database|cloud provider|default \w+) is) `), slotOf("value")},
+	{Fact, places, "", clause(`(?i:(?:our|my) (?:new )?((?:head |main |home )?(?:` + strings.ReplaceAll(places, " ", "|") + `)) (?:(?:is|are)(?: now| currently)?(?: located| based| situated)?|(?:has |have )?(?:just )?(?:moved|relocated)(?: from (?:the )?\p{Lu}\p{L}+)?) (?:in|to|at)) ` + name), slotPlace},
 	{Fact, "our", "", clause(`(?i:our [\p{L}\d][\p{L}\d _-]{1,40}? (?:(?:mostly|mainly) )?(?:runs? on|uses?|lives? (?:in|on)|is (?:hosted|written|deployed) (?:in|on|with)|takes?|costs?|starts?|ships?|supports?|serves?|handles?|has|have|are|is) (.{3,}))`), refuseState},
 	{Fact, "architecture stack infrastructure model path pricing finding findings deployment scope timeline", "", anywhere(`^(?i:(?:[\p{L}-]+ ){0,3}(?:architecture|stack|infrastructure|data model|migration path|pricing|findings?|deployment|scope|timeline)(?: (?:for|of|in) [\p{L}\d' -]{2,40})? ?: .{12,})`), nil},
 	{Fact, "budget headcount policy deadline", "capped limited set fixed says requires forbids", anywhere(`^(?i:(?:the |our )?(?:budget|headcount|deadline) is (?:capped at|limited to|set to|fixed at) .{2,}|(?:our |the )?company policy (?:says|requires|forbids) .{4,})`), nil},
@@ -195,6 +196,15 @@ func slotNamed(d *draft, groups []string) {
 // slotPort fills (service, port).
 func slotPort(d *draft, groups []string) {
 	d.subject, d.attribute, d.value = fold(groups[1]), "port", groups[2]
+}
+
+// places are what a household or a firm has one of, so that a new place of it
+// ends the old one.
+const places = "office headquarters hq warehouse studio lab house flat apartment home"
+
+// slotPlace fills (what is there, location).
+func slotPlace(d *draft, groups []string) {
+	d.subject, d.attribute, d.value = fold(groups[1]), "location", strings.TrimRight(fold(groups[2]), " .,")
 }
 
 // slotMine fills (user, what is the user's).
