@@ -46,7 +46,8 @@ type candidate struct {
 	doc                  int32
 	own, around, session float32
 	meaning, meanings    float32 // cosines, not below 0
-	named                bool
+	named                bool    // the query names its speaker
+	other                bool    // it has a speaker whom the query doesn't name
 	fused                float32 // in [0, 1]
 }
 
@@ -118,6 +119,7 @@ func (v view) candidate(s *scratch, doc int32) candidate {
 			c.session = s.session[talks+e.talk]
 		}
 		c.named = e.speaker != none && slices.Contains(s.speakers, speakers+e.speaker)
+		c.other = e.speaker != none && !c.named
 
 		return c
 	}

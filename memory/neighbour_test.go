@@ -29,6 +29,9 @@ func TestRecallBeyondWords(t *testing.T) {
 			{Session: "1", Name: "Bo", Content: "Ann, my turbine is painted green."},
 			{Session: "1", Name: "Ann", Content: "Bo, my turbine is painted red."},
 		}, "What colour is Ann's turbine painted?", "Bo, my turbine is painted red.", "shares turbin, paint"},
+		{"what nobody said under a name", []NewItem{
+			{Session: "1", Name: "Ann", Content: "The kiosk sells umbrellas."}, {Content: "Ann has her birthday in May."},
+		}, "When is Ann's birthday?", "Ann has her birthday in May.", "shares birthday"},
 		{"a name is found where nobody speaks under it", []NewItem{
 			{Content: "Ann has her birthday in May."}, {Content: "Bo has a kiosk."},
 		}, "When is Ann born?", "Ann has her birthday in May.", "shares ann"},

@@ -406,7 +406,7 @@ func (r *referenceSearch) gated(q Query, now time.Time, fused, named []float64) 
 			return strings.ContainsAny(w, "0123456789") && !slices.Contains(own, w)
 		})
 		passes := coverage(own) > 0 || coverage(around) >= 0.7 || r.meaning[i] >= 0.65 && !missing
-		if fused[i] < 0 || !passes || r.pinned(item) || len(r.speakers) == 1 && named[i] == 0 {
+		if fused[i] < 0 || !passes || r.pinned(item) || len(r.speakers) == 1 && named[i] == 0 && item.Name != "" {
 			continue
 		}
 		passed = append(passed, i)

@@ -125,14 +125,14 @@ func (v view) search(r recallRequest, s *scratch, best *top) {
 }
 
 // offerAll offers those of s.choice that pass the gate. Of somebody whom the
-// query names, it asks for what that person said.
+// query names, what others said isn't asked for.
 func (v view) offerAll(r recallRequest, s *scratch, gate gate, best *top) {
 	passed := s.choice[:0]
 	most, second, coverage := float32(0), float32(0), 0.0
 	for _, c := range s.choice {
 		shared, around := s.shared[c.doc], v.sharedAround(s, c.doc)
 		meaning := c.meaning >= minMeaning && s.digits&^shared == 0 || gate.open && c.meanings >= minNoise
-		other := s.person != "" && !c.named && !gate.open
+		other := s.person != "" && c.other && !gate.open
 		if other || slices.Contains(s.pinned, c.doc) || !gate.passes(shared, around, meaning) {
 			continue
 		}
