@@ -3,7 +3,7 @@ package scoring
 // Features are what the weights of a learned scorer apply to, for those who fit them.
 type Features struct {
 	Named []float64 `json:"named"` // in the order of [FeatureNames]
-	Slots []uint32  `json:"slots"` // of the words and pairs of words, one for each time one occurs; below 1<<17
+	Slots []uint32  `json:"slots"` // of the words and pairs of words, each once; below 1<<17
 }
 
 // FeatureNames returns the names of [Features].Named.

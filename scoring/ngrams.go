@@ -11,13 +11,14 @@ const (
 	spread    = 0x9E3779B1
 )
 
-// ngrams sums the weights of a text's words and of its pairs of neighbouring words. Each is hashed to a slot of the
+// ngrams sums the weights of a text's different words and of its pairs of neighbouring words. Each is hashed to a slot of the
 // table of weights; what shares a slot shares its weights. Digits count as zeros, so that a number is known by its
 // length.
 type ngrams struct {
 	table    []slot // nil: nothing is summed
 	sums     [numJudges]int32
-	n        int
+	n        int                            // how many different ones
+	met      [1 << ngramBits / 64]uint64    // a bit for each slot
 	last     uint32                         // hash of the word before; 0 where no pair may begin
 	seen     func(slot uint32, gram string) // told of each, unless nil
 	lastWord string                         // kept for seen alone
@@ -39,22 +40,20 @@ func (g *ngrams) add(word []byte, first bool) {
 		}
 		h = (h ^ uint32(c)) * fnvPrime
 	}
-	single, pair := slotOf(h), uint32(0)
-	paired := !first && g.last != 0
-	g.sum(single)
-	if paired {
-		pair = slotOf((g.last^g.last>>15)*fnvPrime ^ h)
-		g.sum(pair)
+	single := slotOf(h)
+	if g.sum(single) && g.seen != nil {
+		g.seen(single, string(word))
+	}
+	if !first && g.last != 0 {
+		pair := slotOf((g.last^g.last>>15)*fnvPrime ^ h)
+		if g.sum(pair) && g.seen != nil {
+			g.seen(pair, g.lastWord+" "+string(word))
+		}
 	}
 	g.last = h
-	if g.seen == nil {
-		return
+	if g.seen != nil {
+		g.lastWord = string(word)
 	}
-	g.seen(single, string(word))
-	if paired {
-		g.seen(pair, g.lastWord+" "+string(word))
-	}
-	g.lastWord = string(word)
 }
 
 // share is what one n-gram counts: between 1/n, which forgets how long a text is, and 1. Cross-validation chose the
@@ -63,12 +62,18 @@ func (g *ngrams) share() float64 { return math.Pow(float64(max(g.n, 1)), -0.75) 
 
 func slotOf(hash uint32) uint32 { return hash * spread >> (32 - ngramBits) }
 
-func (g *ngrams) sum(slot uint32) {
+// sum counts a slot once, so that repeating words gains nothing.
+func (g *ngrams) sum(slot uint32) (isNew bool) {
+	bit := uint64(1) << (slot % 64)
+	if g.met[slot/64]&bit != 0 {
+		return false
+	}
+	g.met[slot/64] |= bit
 	g.n++
-	if g.table == nil {
-		return
+	if g.table != nil {
+		for j, w := range g.table[slot] {
+			g.sums[j] += int32(w)
+		}
 	}
-	for j, w := range g.table[slot] {
-		g.sums[j] += int32(w)
-	}
+	return true
 }
