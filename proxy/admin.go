@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,16 @@ func adminTenant(c *fiber.Ctx) string { return query(c, "tenant", "default") }
 // query is a parameter of the call, a copy: fiber's own strings end with the
 // handler, and a store may keep what it is given.
 func query(c *fiber.Ctx, name, absent string) string { return strings.Clone(c.Query(name, absent)) }
+
+// pathID returns the id that ends the path, which may be escaped there: a user's
+// is whatever the caller chose.
+func pathID(c *fiber.Ctx) (string, error) {
+	id, err := url.PathUnescape(c.Params("id"))
+	if err != nil {
+		return "", badQuery("id", "The id in the path is not properly escaped.")
+	}
+	return strings.Clone(id), nil
+}
 
 // stats sums up requests: GET /api/stats?since=&until=&agent=&group_by=&tenant=.
 // [ledger.ParseTime] says how times are written.

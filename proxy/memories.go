@@ -9,7 +9,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -130,7 +129,10 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	id := strings.Clone(c.Params("id"))
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
 	if err := s.cfg.Memories.Forget(ctx, scope, id); err != nil {
@@ -151,9 +153,13 @@ func (s *Server) listUsers(c *fiber.Ctx) error {
 	if err != nil {
 		return badQuery("limit", "limit takes a number.")
 	}
+	user, err := pathID(c)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
-	page, err := s.cfg.Memories.Users(ctx, adminTenant(c), strings.Clone(c.Params("id")), query(c, "agent", ""), limit, query(c, "cursor", ""))
+	page, err := s.cfg.Memories.Users(ctx, adminTenant(c), user, query(c, "agent", ""), limit, query(c, "cursor", ""))
 	if err != nil {
 		return memoryError(err)
 	}
@@ -163,9 +169,13 @@ func (s *Server) listUsers(c *fiber.Ctx) error {
 // forgetUser is DELETE /api/users/{id}?agent=&tenant=; without an agent
 // everywhere. What conversations of that user were told ends, too.
 func (s *Server) forgetUser(c *fiber.Ctx) error {
+	user, err := pathID(c)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
-	tenant, user, agent := adminTenant(c), strings.Clone(c.Params("id")), query(c, "agent", "")
+	tenant, agent := adminTenant(c), query(c, "agent", "")
 	n, err := s.cfg.Memories.ForgetUser(ctx, tenant, user, agent)
 	if err != nil {
 		return memoryError(err)
