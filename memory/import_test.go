@@ -59,6 +59,7 @@ func TestImportOutcomes(t *testing.T) {
 		{"a bad line between good ones", "ann", "{\"content\":\"a red door\"}\n{\"content\":7}\nnonsense\n{\"content\":\"a blue door\"}", ImportReport{Stored: 2, Invalid: 2, Errors: []RowError{{Line: 2}, {Line: 3}}}},
 		{"unknown type", "ann", `{"content":"a red door","type":"rumour"}`, ImportReport{Invalid: 1, Errors: []RowError{{Line: 1}}}},
 		{"no time", "ann", `{"content":"a red door","created_at":"yesterday"}`, ImportReport{Invalid: 1, Errors: []RowError{{Line: 1}}}},
+		{"a year that can't be written", "ann", `{"content":"a red door","created_at":"9999-12-31T23:59:59-10:00"}` + "\n" + `{"content":"a blue door","status":"active","valid_to":"0000-01-01T00:00:00+10:00"}`, ImportReport{Invalid: 2, Errors: []RowError{{Line: 1}, {Line: 2}}}},
 		{"an endless line", "ann", `{"content":"` + strings.Repeat("x", 2<<20) + "\"}\n" + `{"content":"a red door"}`, ImportReport{Stored: 1, Invalid: 1, Errors: []RowError{{Line: 1}}}},
 	}
 	s := openStore(t, nil)

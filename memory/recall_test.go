@@ -220,6 +220,26 @@ func TestCommonWordsProveNothing(t *testing.T) {
 	}
 }
 
+// TestAboutASpeaker asks about somebody who has spoken, too: what the others
+// said then is left out, what nobody's name is on is not.
+func TestAboutASpeaker(t *testing.T) {
+	s := openStore(t, nil)
+	scope := scopeOf(t, "ann")
+	importText(t, s, scope, `{"name":"Bo","content":"The bakery sells kites."}
+{"name":"Carl","content":"The bakery sells umbrellas."}`, ImportOptions{})
+	add(t, s, scope, NewItem{Content: "Bo has a stall in the harbour"})
+	warm(t, s, scope)
+	for query, want := range map[string][]string{
+		"Where is Bo's stall in the harbour?":      {"Bo has a stall in the harbour"},
+		"What does the bakery sell, Bo?":           {"The bakery sells kites."},
+		"Which bakery did Carl see kites sold at?": {"The bakery sells umbrellas."},
+	} {
+		if diff := cmp.Diff(want, contents(recall(t, s, scope, query).Items)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+}
+
 func TestRecallHonoursContext(t *testing.T) {
 	s := openStore(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -53,9 +54,17 @@ func decodeRow(line []byte) (Row, error) {
 		return r, fmt.Errorf("%w %q", ErrType, clip(string(r.Type), maxLabel))
 	case r.Status != "" && r.Status != StatusActive && r.Status != StatusQuarantined:
 		return r, fmt.Errorf("unknown status %q", clip(r.Status, maxLabel))
+	case !writable(r.CreatedAt, r.ValidFrom, r.StatedAt) || r.ValidTo != nil && !writable(*r.ValidTo):
+		return r, errors.New("a time is out of range")
 	}
 
 	return r, nil
+}
+
+// writable reports whether times can be written as JSON once they are in UTC:
+// one that can't would make every list unreadable that it is in.
+func writable(times ...time.Time) bool {
+	return !slices.ContainsFunc(times, func(t time.Time) bool { y := t.UTC().Year(); return y < 1 || y > 9999 })
 }
 
 // exported reports whether the row came from Export.
