@@ -74,13 +74,8 @@ func describe(candidates []Candidate) string {
 }
 
 // protect puts the named model back unless the choice is known to be cheaper.
-func (d *Decision) protect(named *Model, req *Request) {
-	if d.Model == named {
-		return
-	}
-	chosen, ok1 := d.Model.estimate(req)
-	stay, ok2 := named.estimate(req)
-	if ok1 && ok2 && chosen < stay {
+func (d *Decision) protect(req *Request) {
+	if d.kept(d.Model, req) == d.Model {
 		return
 	}
 	for i := range d.Candidates {
@@ -88,6 +83,20 @@ func (d *Decision) protect(named *Model, req *Request) {
 			d.Candidates[i].Fell = fellCheaper
 		}
 	}
-	d.Candidates = append(d.Candidates, Candidate{Model: named.Name})
-	d.Model, d.Reason = named, reasonNamed
+	d.Candidates = append(d.Candidates, Candidate{Model: d.named.Name})
+	d.Model, d.Reason = d.named, reasonNamed
+}
+
+// kept is what a choice comes to: the protected model, unless the choice is
+// known to be cheaper.
+func (d *Decision) kept(choice *Model, req *Request) *Model {
+	if d.named == nil || choice == nil || choice == d.named {
+		return choice
+	}
+	chosen, ok1 := choice.estimate(req)
+	stay, ok2 := d.named.estimate(req)
+	if ok1 && ok2 && chosen < stay {
+		return choice
+	}
+	return d.named
 }

@@ -58,6 +58,7 @@ type Decision struct {
 	// that the choice finds.
 	BaselineWarm *int64
 
+	named        *Model   // the client's, if only a cheaper one may take its place
 	alternatives []string // what may stand in for the first choice, once it failed
 	before       string   // the model that served the conversation last, if it is another one
 }
@@ -126,10 +127,13 @@ func (r *Router) decide(d *Decision, req *Request, s *session, now time.Time) er
 func (r *Router) choose(d *Decision, req *Request, s *session, now time.Time) error {
 	_, virtual := Virtual(req.Model)
 	named, known := r.cfg.Catalogue.Find(req.Model)
-	held := r.settleTier(d, req, s, now)
 	explicit := !virtual && req.Model != ""
 	lifted := req.Forced || req.Profile != ""
 	cheaper := explicit && r.cfg.Explicit == ExplicitCheaper && !lifted
+	if cheaper {
+		d.named = named
+	}
+	held := r.settleTier(d, req, s, now)
 	if explicit && r.cfg.Explicit == ExplicitRespect || cheaper && !known {
 		d.Model, d.Reason = named, reasonNamed // nothing is known to be cheaper than an unknown name
 		return nil
@@ -144,9 +148,7 @@ func (r *Router) choose(d *Decision, req *Request, s *session, now time.Time) er
 		d.Model, d.Reason = named, reasonNamed // the upstream may know better than the catalogue
 		return nil
 	}
-	if cheaper {
-		d.protect(named, req)
-	}
+	d.protect(req)
 	if r.inSession(req) {
 		s.take(d)
 	}
@@ -261,12 +263,12 @@ func (r *Router) economy(d *Decision, req *Request, s *session, to scoring.Tier,
 	return s.economy(stay, move, top, req, to, &r.cfg.Session, now)
 }
 
-// capable is the model that a tier comes to for a request, nil when none can
-// serve it for now.
+// capable is the model that a tier comes to for a request, as far as the one
+// that the client named allows it; nil when none can serve it for now.
 func (r *Router) capable(d *Decision, req *Request, t scoring.Tier) *Model {
 	for _, name := range r.cfg.Profiles[d.Profile].order(t) {
 		if m, ok := r.cfg.Catalogue.Find(name); ok && m.lacks(req) == "" && r.avoid(req, m) == "" {
-			return m
+			return d.kept(m, req)
 		}
 	}
 	return nil

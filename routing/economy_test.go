@@ -109,6 +109,30 @@ func TestStayOrMove(t *testing.T) {
 	}
 }
 
+// A model that the client named serves the tiers whose own models are dearer.
+// It is then the one whose cache a move would lose.
+func TestStayOnTheNamedModel(t *testing.T) {
+	k := newTalk(t, func(c *Config) {
+		dear := Model{Name: "dear", Price: &ledger.Price{Input: 40, Output: 200}}
+		c.Catalogue = newTestCatalogue(t, append(cachedModels(), dear)...)
+		c.Profiles["balanced"] = Profile{Light: "small", Standard: "mid", Heavy: "dear"}
+	})
+	for range 3 {
+		if d := k.next(request("large", heavy), nil); d.Model.Name != "large" {
+			t.Fatalf("a hard turn goes to %s, want the named model", d.Model.Name)
+		}
+	}
+	k.next(request("large", light), nil)
+	d := k.next(request("large", light), nil)
+	if d.Economy == nil || d.Economy.Stay.Model != "large" || d.Economy.Stay.WarmTokens == 0 || d.Economy.Pays || d.Model.Name != "large" {
+		t.Errorf("the second light turn goes to %s by %+v, want to stay with large's warm cache", d.Model.Name, d.Economy)
+	}
+	k.clock.advance(6 * time.Minute)
+	if d = k.next(request("large", light), nil); d.Model.Name != "small" {
+		t.Errorf("with a cold cache it goes to %s, want small", d.Model.Name)
+	}
+}
+
 // What is passed over is not reckoned with.
 func TestEconomyPassesOver(t *testing.T) {
 	k := newTalk(t, func(c *Config) { c.Profiles["balanced"] = Profile{"tiny", "mid", "large"} })
