@@ -223,10 +223,9 @@ const maxProbe = 4
 
 // stepScore finds the newest human words and scores them.
 func (x *exchange) stepScore(context.Context) error {
-	x.humans = x.view.Humans()
+	x.humans, x.words = x.view.Said(func(text string) string { return scoring.HumanText(assemble.Strip(excerpt(text))) })
 	if n := len(x.humans); n > 0 {
 		x.human = x.humans[n-1]
-		x.words = scoring.HumanText(assemble.Strip(excerpt(x.view.Text(x.human))))
 		if len(x.words) <= maxReply && x.human > 0 && x.view.Messages[x.human-1].Role == chat.RoleAssistant {
 			x.before = x.view.Text(x.human - 1)
 		}

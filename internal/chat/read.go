@@ -91,6 +91,20 @@ func (v *View) Humans() []int {
 	return at
 }
 
+// Said returns the human messages up to the newest that says something, and what
+// that says by words. What follows it was written by a program in the human's
+// name: words finds nothing in its text. The first message always stays.
+func (v *View) Said(words func(text string) string) (humans []int, said string) {
+	humans = v.Humans()
+	for n := len(humans); n > 0; n-- {
+		text := v.Text(humans[n-1])
+		if said = words(text); said != "" || text == "" || n == 1 {
+			return humans[:n], said
+		}
+	}
+	return humans, said
+}
+
 // Leading returns the index of the leading system or developer message, or -1.
 func (v *View) Leading() int {
 	if len(v.Messages) > 0 && (v.Messages[0].Role == RoleSystem || v.Messages[0].Role == RoleDeveloper) {

@@ -213,6 +213,33 @@ func TestHumansAndLeading(t *testing.T) {
 	}
 }
 
+// What a program wrote last, in the human's name, is not what the human said
+// last.
+func TestSaid(t *testing.T) {
+	words := func(text string) string { return strings.TrimPrefix(text, "program") }
+	tests := []struct {
+		name   string
+		list   string
+		humans []int
+		want   string
+	}{
+		{"none", ``, nil, ""},
+		{"the newest", `{"role":"user","content":"a"},{"role":"user","content":"b"}`, []int{0, 1}, "b"},
+		{"a program's at the end", `{"role":"user","content":"a"},{"role":"user","content":"program"},{"role":"user","content":"program"}`, []int{0}, "a"},
+		{"a program's between", `{"role":"user","content":"program"},{"role":"user","content":"b"}`, []int{0, 1}, "b"},
+		{"a program's alone", `{"role":"user","content":"program"}`, []int{0}, ""},
+		{"an image alone", `{"role":"user","content":"a"},{"role":"user","content":[{"type":"image_url"}]}`, []int{0, 1}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			humans, got := mustParse(t, `{"messages":[`+tt.list+`]}`).Said(words)
+			if diff := cmp.Diff(tt.humans, humans); diff != "" || got != tt.want {
+				t.Errorf("Said() = %v, %q, want %v, %q", humans, got, tt.humans, tt.want)
+			}
+		})
+	}
+}
+
 // facts is what a View says about a request as a whole.
 type facts struct {
 	Model, User, Hint    string

@@ -120,10 +120,9 @@ const (
 
 // requestOf is what routing would be asked for a body.
 func requestOf(v *chat.View, scorer Scorer) routing.Request {
-	humans := v.Humans()
-	words, turn := "", ""
+	humans, words := v.Said(func(text string) string { return scoring.HumanText(assemble.Strip(text)) })
+	turn := ""
 	if n := len(humans); n > 0 {
-		words = scoring.HumanText(assemble.Strip(v.Text(humans[n-1])))
 		sum := sha256.Sum256([]byte(words))
 		turn = strconv.Itoa(humans[n-1]) + hex.EncodeToString(sum[:8])
 	}

@@ -62,6 +62,15 @@ func TestReadBodies(t *testing.T) {
 	}
 }
 
+// A harness's message after a tool result is of the turn before it.
+func TestReadReminder(t *testing.T) {
+	const line = `{"ts":1,"session":"a","body":{"messages":[{"role":"user","content":"hard"}%s]},"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n"
+	steps := read(t, fmt.Sprintf(line, "")+fmt.Sprintf(line, `,{"role":"tool","content":"ok"},{"role":"user","content":"<system-reminder>x</system-reminder>"}`))
+	if first, second := steps[0].Request, steps[1].Request; first.Turn != second.Turn || second.Score.Tier != scoring.Heavy {
+		t.Errorf("the reminder is another turn: %+v after %+v", second, first)
+	}
+}
+
 // TestReadEntries reads what the ledger exports.
 func TestReadEntries(t *testing.T) {
 	at := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
