@@ -132,7 +132,7 @@ func (p *player) do(line string) (got []string, err error) {
 	switch verb {
 	case "say":
 		p.hours.Add(1)
-		e := Exchange{Scope: scope, At: p.now(), UserText: arg, AssistantText: p.answer}
+		e := Exchange{Scope: scope, Session: "s", At: p.now(), UserText: arg, AssistantText: p.answer}
 		p.said, p.answer = append(p.said, e), ""
 		return nil, p.learn(e)
 	case "add":

@@ -401,7 +401,7 @@ func (r *referenceSearch) gated(q Query, now time.Time, fused, named []float64) 
 	var passed []int
 	covered := 0.0
 	for i, item := range r.items {
-		own, around := holds(i, false), holds(i, true)
+		own, around := holds(i, false), holds(i, item.Type == Observation || item.Name != "")
 		missing := slices.ContainsFunc(r.words, func(w string) bool {
 			return strings.ContainsAny(w, "0123456789") && !slices.Contains(own, w)
 		})
