@@ -214,12 +214,17 @@ func readBody(ctx *fasthttp.RequestCtx, dst []byte, limit int) ([]byte, error) {
 	// A claimed size is believed only so far: claims cost nothing.
 	buf := bytes.NewBuffer(slices.Grow(dst, min(max(size, 0), 1<<20)+bytes.MinRead))
 	if _, err := buf.ReadFrom(io.LimitReader(src, int64(limit)+1)); err != nil {
-		return nil, &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The request body could not be read to its end."}
+		return nil, errUnread()
 	}
 	if buf.Len() > limit {
 		return nil, refuse(ctx, wire, limit, tooLarge)
 	}
 	return buf.Bytes(), nil
+}
+
+// errUnread is of a body that broke off, or whose framing is wrong.
+func errUnread() *chat.Error {
+	return &chat.Error{Status: 400, Code: chat.CodeInvalidJSON, Message: "The request body could not be read to its end."}
 }
 
 // decoded reads what is on the wire as the request's Content-Encoding says.

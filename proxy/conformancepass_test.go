@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
@@ -354,5 +355,56 @@ func TestEarlyAnswer(t *testing.T) {
 			}
 			settle(t, t.Name(), err)
 		})
+	}
+}
+
+// TestLongUpload holds that the limit for the first byte of the answer is not
+// one for the upload before it.
+func TestLongUpload(t *testing.T) {
+	s, raw := rawStack(t, oneAnswer("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), func(c *proxy.Config) {
+		setUpstream(c, func(u *proxy.UpstreamConfig) { u.FirstByte = time.Second })
+	})
+	const pieces, piece = 5, 50_000
+	conn := s.dial()
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "POST /v1/files HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", pieces*piece); err != nil {
+		t.Fatal(err)
+	}
+	for range pieces {
+		<-time.After(300 * time.Millisecond)
+		if _, err := conn.Write(make([]byte, piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := http.ReadResponse(newReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(resp.Body); err != nil || string(answer) != "ok" {
+		t.Errorf("got %d %s, %v; want ok", resp.StatusCode, answer, err)
+	}
+	if got := raw.Requests(); len(got) != 1 || len(got[0].Data) != pieces*piece {
+		t.Errorf("%d requests went upstream, want one with all bytes", len(got))
+	}
+}
+
+// TestOldClient holds that what a client of HTTP/1.0 asks is asked in our own
+// version, which keeps connections and streams in chunks.
+func TestOldClient(t *testing.T) {
+	s, raw := rawStack(t, oneAnswer("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"), nil)
+	for i, path := range []string{"/v1/chat/completions", "/v1/embeddings"} {
+		conn := s.dial()
+		defer conn.Close()
+		body := ask("ghost", "hi")
+		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.0\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body); err != nil {
+			t.Fatal(err)
+		}
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasSuffix(string(answer), "\r\n\r\n{}") {
+			t.Errorf("got %q, %v; want {} and the end", answer, err)
+		}
+		line, _, _ := strings.Cut(string(raw.Requests()[i].Head), "\r\n")
+		if want := "POST " + path + " HTTP/1.1"; line != want || raw.Conns() != 1 {
+			t.Errorf("the upstream got %q on connection %d, want %q on the first", line, raw.Conns(), want)
+		}
 	}
 }

@@ -265,12 +265,17 @@ func (s *stack) awaitQuiet(before int) {
 // TestClientLeavesMidUpload breaks off a request body: the upstream must not
 // take the half for a whole, and the next request must not be read as its rest.
 func TestClientLeavesMidUpload(t *testing.T) {
+	const unbegun = "Content-Length: 1000\r\n\r\n{\"half\":" // so short that nobody looks at it before it is in
 	for _, path := range []string{"/v1/files", "/v1/chat/completions"} {
-		for _, framing := range []string{"Content-Length: 1000\r\n\r\n{\"half\":", "Transfer-Encoding: chunked\r\n\r\n8\r\n{\"half\":\r\n"} {
-			t.Run(path+" "+framing[:7], func(t *testing.T) {
+		for _, framing := range []string{
+			unbegun, "Content-Length: 100000\r\n\r\n{\"half\":\"" + strings.Repeat("x", 30_000),
+			"Transfer-Encoding: chunked\r\n\r\n8\r\n{\"half\":\r\n", "Transfer-Encoding: chunked\r\n\r\n8\r\n{\"half\":\r\nno size\r\n",
+		} {
+			t.Run(fmt.Sprintf("%s %.22q", path, framing), func(t *testing.T) {
 				s, raw := rawStack(t, func(llmtest.RawRequest) llmtest.Script {
 					return llmtest.Script{Pieces: []llmtest.Piece{{Bytes: []byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")}}}
 				}, nil)
+				s.send(http.MethodPost, "/v1/files", "first") // so that the upstream's connection is one that served before
 				before := runtime.NumGoroutine()
 				conn := s.dial()
 				if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\n"+framing); err != nil {
@@ -281,8 +286,11 @@ func TestClientLeavesMidUpload(t *testing.T) {
 				if a := s.send(http.MethodPost, "/v1/files", "next"); a.status != 200 || a.body != "{}" {
 					t.Errorf("the next request got %d %s, want 200 {}", a.status, a.body)
 				}
-				if got := raw.Requests(); len(got) != 1 || string(got[0].Data) != "next" {
-					t.Errorf("the upstream read %d requests, want the next one alone: %+v", len(got), got)
+				if got := raw.Requests(); len(got) != 2 || string(got[1].Data) != "next" {
+					t.Errorf("the upstream read %d requests, want the first and the next one alone: %+v", len(got), got)
+				}
+				if got, want := s.outcomes()[ledger.OutcomeRejected], 1.0; got != want && framing != unbegun {
+					t.Errorf("%v requests are counted as rejected, want %v", got, want)
 				}
 			})
 		}

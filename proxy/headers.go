@@ -16,6 +16,7 @@ var hopByHop = []string{
 // connection's and our own.
 func forwardHeaders(from, to *fasthttp.RequestHeader) {
 	from.CopyTo(to)
+	to.SetProtocol("HTTP/1.1") // ours, whatever the client speaks
 	for _, name := range strings.Split(string(from.Peek("Connection")), ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			to.Del(name)

@@ -145,7 +145,8 @@ func (p *passage) count(outcome string) {
 	p.s.cfg.Metrics.Requests.WithLabelValues("passthrough", "", "", outcome).Inc()
 }
 
-// watchedBody is a request body that calls end when it has been read.
+// watchedBody is a request body that calls end when it has been read. One that
+// can't be read to its end gives a *chat.Error.
 type watchedBody struct {
 	src  io.Reader
 	left int // bytes to come, negative when unknown
@@ -155,6 +156,9 @@ type watchedBody struct {
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	b.left -= n
+	if err != nil && (err != io.EOF || b.left > 0) {
+		return n, errUnread()
+	}
 	if b.end != nil && (err == io.EOF || b.left == 0) {
 		b.end()
 		b.end = nil

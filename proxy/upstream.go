@@ -103,7 +103,7 @@ func newUpstream(cfg UpstreamConfig) (*upstream, error) {
 			MaxConnWaitTimeout:  cfg.Connect,
 			MaxIdleConnDuration: maxIdle,
 			ReadBufferSize:      headerBuffer,
-			WriteTimeout:        cfg.FirstByte, // also bounds the TLS handshake
+			WriteTimeout:        cfg.Connect, // of connecting, TLS handshake included: writing has deadlines of ours
 		},
 	}, nil
 }
@@ -192,11 +192,12 @@ func (r *response) Close() error {
 
 // do sends req and returns once the answer's header is in. A request that a
 // reused connection lost before any byte of an answer is sent once more on
-// another, unless its body was a stream.
+// another, unless its body was a stream: that can't be read twice.
 func (u *upstream) do(req *fasthttp.Request, c *canceller) (*response, error) {
+	once := req.IsBodyStream() // before it is sent: then it is no more
 	for {
 		resp, reused, err := u.attempt(req, c)
-		if err == nil || !reused || !errors.Is(err, errStale) || req.IsBodyStream() {
+		if err == nil || once || !reused || !errors.Is(err, errStale) {
 			return resp, err
 		}
 	}
@@ -207,15 +208,15 @@ var errStale = errors.New("closed before the answer")
 
 func (u *upstream) attempt(req *fasthttp.Request, c *canceller) (_ *response, reused bool, err error) {
 	cc, err := u.pool.AcquireConn(0, false)
+	for err == nil && !cc.LastUseTime().IsZero() && readable(cc.Conn()) { // closed meanwhile, or bytes nobody asked for
+		u.pool.CloseConn(cc)
+		cc, err = u.pool.AcquireConn(0, false)
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	conn := cc.Conn()
 	reused = !cc.LastUseTime().IsZero()
-	if reused && readable(conn) { // closed meanwhile, or bytes nobody asked for
-		u.pool.CloseConn(cc)
-		return nil, true, errStale
-	}
 	if !c.attach(conn) {
 		u.pool.CloseConn(cc)
 		return nil, reused, errCancelled
@@ -251,12 +252,15 @@ func (u *upstream) exchange(req *fasthttp.Request, resp *response, br *bufio.Rea
 	if err := resp.conn.SetDeadline(deadline); err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
-	bw := u.pool.AcquireWriter(resp.conn)
-	defer u.pool.ReleaseWriter(bw)
-	if err := errors.Join(req.Write(bw), bw.Flush()); err != nil && br.Buffered() == 0 && !readable(resp.conn) {
-		// An upstream may answer (413, 401) and close without reading the whole
-		// request; then its answer is worth more than our write error.
-		return fmt.Errorf("%w: %w: sending: %w", errBroken, errStale, err)
+	if err := u.write(req, resp.conn); err != nil {
+		if _, ours := errors.AsType[*chat.Error](err); ours {
+			return err // of reading the client's body
+		}
+		if br.Buffered() == 0 && !readable(resp.conn) {
+			// An upstream may answer (413, 401) and close without reading the whole
+			// request; then its answer is worth more than our write error.
+			return fmt.Errorf("%w: %w: sending: %w", errBroken, errStale, err)
+		}
 	}
 	for {
 		err := resp.Header.Read(br)
@@ -275,6 +279,37 @@ func (u *upstream) exchange(req *fasthttp.Request, resp *response, br *bufio.Rea
 	}
 	resp.body, resp.eof = bodyReader(req, &resp.Header, br)
 	return nil
+}
+
+// write sends the request. A body that is a stream takes as long as its source
+// does, so that each write of it has its own deadline, and the wait for the
+// answer begins after the last one.
+func (u *upstream) write(req *fasthttp.Request, conn net.Conn) error {
+	streamed := req.IsBodyStream()
+	to := conn
+	if streamed {
+		to = rolling{conn, u.cfg.FirstByte}
+	}
+	bw := u.pool.AcquireWriter(to)
+	defer u.pool.ReleaseWriter(bw)
+	err := errors.Join(req.Write(bw), bw.Flush())
+	if streamed {
+		err = errors.Join(err, conn.SetReadDeadline(time.Now().Add(u.cfg.FirstByte)))
+	}
+	return err
+}
+
+// rolling is a connection on which each write may take limit.
+type rolling struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (r rolling) Write(p []byte) (int, error) {
+	if err := r.SetWriteDeadline(time.Now().Add(r.limit)); err != nil {
+		return 0, err
+	}
+	return r.Conn.Write(p)
 }
 
 // bodyReader frames the body as RFC 9112 §6.3 says.
