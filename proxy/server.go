@@ -100,12 +100,14 @@ type Server struct {
 	seed      maphash.Seed // of frame
 	steps     seldom       // log lines of smart steps that fail
 	captures  *captures
+	clients   clients
 	forgets   atomic.Int64 // calls that made memory forget something
 }
 
 // New builds the server and its upstream pools; it connects to nothing yet.
 func New(cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream), seed: maphash.MakeSeed(), captures: newCaptures(cfg.Capture)}
+	s.clients.open = make(map[net.Conn]bool)
 	for name, uc := range cfg.Upstreams {
 		switch cfg.Auth.Mode {
 		case AuthKeys:
@@ -160,6 +162,7 @@ func (s *Server) newApp() *fiber.App {
 	app.Server().Handler = anyMethod(app.Server().Handler)
 	app.Server().ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) { writeError(&ctx.Response, badRequest(err)) }
 	app.Server().NoDefaultContentType = true
+	app.Server().ConnState = s.clients.follow
 	app.Use(s.edge, s.guard)
 	for _, prefix := range []string{"/v1", "/openai/v1", ""} {
 		app.Post(prefix+"/chat/completions", s.chat)
@@ -192,9 +195,15 @@ func (s *Server) newApp() *fiber.App {
 func (s *Server) Serve(ln net.Listener) error { return s.app.Listener(ln) }
 
 // Shutdown stops accepting and waits for running requests until ctx ends, then
-// closes what is left.
+// cuts off what is left, so that it is accounted before Shutdown returns.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.app.ShutdownWithContext(ctx)
+	if err != nil {
+		select {
+		case <-s.clients.cut():
+		case <-time.After(cutWait):
+		}
+	}
 	for _, u := range s.upstreams {
 		u.close()
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // watch calls gone, once and from another goroutine, when the peer of conn
-// closes it or its sending half. It takes no bytes. stop ends the watch and
+// closes it or its sending half, or we close it. It takes no bytes. stop ends the watch and
 // waits for it; nobody may read from conn in between.
 //
 // Neither fasthttp nor fiber tells a handler that its client left; a failed
@@ -30,7 +30,7 @@ func watch(conn net.Conn, gone func()) (stop func()) {
 			state = peek(fd)
 			return state != peekedNothing
 		})
-		if err == nil && state == peekedEnd {
+		if err == nil && state == peekedEnd || errors.Is(err, net.ErrClosed) {
 			gone()
 		}
 	}()

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -132,6 +134,55 @@ func TestCloseFinishesAnswers(t *testing.T) {
 	e := entryOf(t, a.cfg.DataDir, resp.Header.Get("X-Request-Id"))
 	if e.Outcome != ledger.OutcomeOK || !e.Streamed {
 		t.Errorf("entry = %+v, want a streamed answer that is ok", e)
+	}
+}
+
+// TestCloseCutsAnswers closes while answers hang that outlast the grace time:
+// they are cut off, upstream too, and the ledger has them.
+func TestCloseCutsAnswers(t *testing.T) {
+	noLeaks(t)
+	a, upstream := start(t, func(c *config.Config) { c.Shutdown.Grace = 100 * time.Millisecond })
+	asked, left := make(chan struct{}, 2), make(chan struct{}, 2)
+	upstream.Misbehave(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), `"stream":true`) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n")
+			_ = http.NewResponseController(w).Flush()
+		}
+		asked <- struct{}{}
+		<-r.Context().Done()
+		left <- struct{}{}
+	})
+	streamed := post(t, a, `{"model":"stage-large","stream":true,"messages":[{"role":"user","content":"Hi!"}]}`)
+	var client sync.WaitGroup
+	client.Go(func() {
+		resp, err := http.Post(a.url()+"/chat/completions", "application/json", strings.NewReader(`{"model":"stage-large","messages":[{"role":"user","content":"Hi!"}]}`))
+		if err == nil {
+			t.Errorf("got HTTP %d for an answer that never came", resp.StatusCode)
+			resp.Body.Close()
+		}
+	})
+	<-asked
+	<-asked
+	if err := a.close(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("closing: %v, want that the time was up", err)
+	}
+	<-left
+	<-left
+	client.Wait()
+	if rest, err := io.ReadAll(streamed.Body); err == nil {
+		t.Errorf("the stream ends well after %q", rest)
+	}
+	if e := entryOf(t, a.cfg.DataDir, streamed.Header.Get("X-Request-Id")); e.Outcome != ledger.OutcomeClientCancelled {
+		t.Errorf("entry = %+v, want %s", e, ledger.OutcomeClientCancelled)
+	}
+	l, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(a.cfg.DataDir, "ledger.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if entries, err := l.Recent(t.Context(), "default", 10); err != nil || len(entries) != 2 {
+		t.Errorf("the ledger has %d entries, %v; want both", len(entries), err)
 	}
 }
 
