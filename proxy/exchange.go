@@ -74,11 +74,17 @@ func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
 	if err != nil {
 		return x, err
 	}
-	if s.upstreams[s.cfg.Default].cfg.Key == "" && s.cfg.Auth.Mode != AuthKeys {
-		x.account = digest(string(h.Peek(fasthttp.HeaderAuthorization)))
-	}
+	x.account = s.account(h)
 	x.who, err = identify(h, caller)
 	return x, err
+}
+
+// account is whose key pays for a request: a digest of the caller's own, "" ours.
+func (s *Server) account(h *fasthttp.RequestHeader) string {
+	if s.upstreams[s.cfg.Default].cfg.Key != "" || s.cfg.Auth.Mode == AuthKeys {
+		return ""
+	}
+	return digest(string(h.Peek(fasthttp.HeaderAuthorization)))
 }
 
 // newID is a version 7 UUID: unique, and in order of time.

@@ -7,3 +7,6 @@ func (s *Server) Routes() (routes []string) {
 	}
 	return routes
 }
+
+// Digest is how a tenant is named after a key.
+var Digest = digest

@@ -96,6 +96,9 @@ func (s *Server) route(c *fiber.Ctx) error {
 		return err
 	}
 	x.who.adopt(x.view)
+	if x.account = s.account(&ctx.Request.Header); s.cfg.Auth.Mode == AuthPassthrough {
+		x.account = x.who.tenant // the key that is here is the admin's; a tenant is the digest of its own
+	}
 	out, err := x.plan()
 	e, ours := errors.AsType[*chat.Error](err)
 	if err != nil && !ours {

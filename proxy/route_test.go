@@ -71,6 +71,41 @@ func applied(body string, edits gjson.Result) string {
 	return out.String() + body[at:]
 }
 
+// A conversation that has no name is found again by its words, whoever's key
+// pays for it.
+func TestRouteFindsTheConversation(t *testing.T) {
+	for _, headers := range [][]string{nil, {"Authorization: Bearer mine"}} {
+		s := newStack(t, nil)
+		messages := fmt.Sprintf(`{"role":"user","content":%q}`, hard)
+		s.post(`{"model":"auto","messages":[`+messages+`]}`, headers...)
+		messages += `,{"role":"assistant","content":"Done."},{"role":"user","content":"hi"}`
+		told := s.explained(`{"model":"auto","messages":[`+messages+`]}`, headers...)
+		a := s.post(`{"model":"auto","messages":[`+messages+`]}`, headers...)
+		if got, want := told.Get("decision.reason").Str, a.header.Get("X-Route-Reason"); got != want || want != "held" {
+			t.Errorf("%q: told %s, then it is %s, want held", headers, got, want)
+		}
+	}
+}
+
+// With passthrough the tenant says whose key it is.
+func TestRouteFindsTheTenantsConversation(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) { c.Auth = proxy.Auth{Mode: proxy.AuthPassthrough, Admin: "root"} })
+	body := ask("auto", hard)
+	s.post(body, "Authorization: Bearer mine")
+	if err := s.ledger.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tenant := proxy.Digest("Bearer mine")
+	rows, err := s.ledger.Recent(t.Context(), tenant, 1)
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d rows of the tenant, %v", len(rows), err)
+	}
+	a := s.send(http.MethodPost, "/api/route?tenant="+tenant, body, "Authorization: Bearer root")
+	if got := gjson.Get(a.body, "identity.session").Str; got != rows[0].Session {
+		t.Errorf("asked about session %q, it is %q", got, rows[0].Session)
+	}
+}
+
 // Nothing is sent, learned, counted or moved by asking.
 func TestRouteLeavesNoTrace(t *testing.T) {
 	s := newStack(t, nil)
