@@ -44,7 +44,7 @@ var secrets = []secret{
 	{"ssn", []string{"ssn", "social"}, true, shape(`(?i:ssn|social security number)(?: is|:)?\s*(\d{3}-\d{2}-\d{4})\b`), nil},
 	{"password", []string{
 		"mot de passe", "wachtwoord", "senha", "heslo", "parola", "kennwort",
-		"password", "passwd", "passcode", "passphrase", "pwd", "lozinka", "šifra", "Šifra", "passwort", "contraseña",
+		"password", "passwd", "passcode", "passphrase", "pwd", "pw", "lozinka", "sifra", "šifra", "Šifra", "passwort", "contraseña",
 	}, true, namedPassword, likelyPassword},
 	{"card", []string{"2", "3", "4", "5", "6"}, false, card, luhn},
 }

@@ -185,10 +185,10 @@ func namedPassword(text string, start int) (from, to int) {
 		between = 2
 	}
 	for {
-		verb := strings.ToLower(word)
+		verb := strings.TrimSuffix(strings.ToLower(word), ":")
 		switch {
 		case verb == "is" && i < len(text):
-			if from, to = value(text, skipSpace(text, i)); to > 0 && (!changed || hasDigit(text[from:to])) {
+			if from, to = value(text, skipSpace(text, skipColon(text, i))); to > 0 && (!changed || hasDigit(text[from:to])) {
 				return from, to
 			}
 		case gives[verb]:
@@ -205,6 +205,15 @@ func namedPassword(text string, start int) (from, to int) {
 		between--
 		word, i = nextWord(text, i)
 	}
+}
+
+// skipColon returns the end of a colon at i, which white space may stand before.
+func skipColon(text string, i int) int {
+	if j := skipSpace(text, i); j < len(text) && text[j] == ':' {
+		return j + 1
+	}
+
+	return i
 }
 
 // gives are verbs that a password follows, if it doesn't look like a word;
@@ -224,7 +233,7 @@ func digitValue(text string, i int) (from, to int) {
 }
 
 // linksName are words that tell what a password is for.
-var linksName = wordSet("for of to on za", strings.ToLower)
+var linksName = wordSet("for of to on at za", strings.ToLower)
 
 // nextWord returns what stands between the white space at i and the next, and
 // its end; "" if no white space is at i.
@@ -292,7 +301,8 @@ func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 // being one.
 var notPasswords = wordSet(`a an the in on at by for from of to with not no never always only also still too very so too
 	required needed optional missing empty wrong incorrect invalid expired weak strong correct stored saved hashed salted
-	encrypted kept hidden visible shown masked reset changed set sent being case one ok okay fine good bad same different
+	encrypted kept hidden visible shown masked reset changed set sent being checked validated verified rotated shared rejected
+	accepted generated compared logged typed entered asked used case one ok okay fine good bad same different
 	what why how where when who which it this that these those my your our their his her protected and or but if unless
 	string text null nil none true false input field hash policy manager oublie olvidada potrebna pogresna nije`, strings.ToLower)
 
