@@ -48,6 +48,7 @@ func (a *Answer) Frame(frame []byte) (usageOnly bool) {
 // chunk is what one walk over an answer, or over a chunk of one, found.
 type chunk struct {
 	model, usage, content Span
+	inner                 Span // usage inside x_groq (Groq) or the first choice (Moonshot), which some send unasked
 	array                 bool // choices is an array
 	choices               int
 	says                  bool // a choice ends, or its delta or message holds something
@@ -65,6 +66,8 @@ func (a *Answer) read(data []byte, said string) (c chunk, ok bool) {
 			c.model = w.ofKind('"')
 		case "usage":
 			c.usage = w.ofKind('{')
+		case "x_groq":
+			c.walkGroq(w)
 		case "error":
 			kind := w.peek()
 			c.failed = c.failed || kind == '{' || kind == '"'
@@ -83,6 +86,9 @@ func (a *Answer) read(data []byte, said string) (c chunk, ok bool) {
 	}
 	if c.usage.Found() {
 		a.Usage = bytes.Clone(data[c.usage.Start:c.usage.End])
+	}
+	if own := c.inner; own.Found() && !c.usage.Found() {
+		a.Usage = bytes.Clone(data[own.Start:own.End])
 	}
 	a.Finished = a.Finished || c.finished
 	a.Failed = a.Failed || c.failed
@@ -115,10 +121,27 @@ func (c *chunk) walkChoices(w *walker, said string) {
 				w.skip()
 			case string(key) == said:
 				c.walkSaid(w)
+			case string(key) == "usage" && c.choices == 0:
+				c.inner = w.ofKind('{')
 			default:
 				w.skip()
 			}
 		}
+	}
+}
+
+func (c *chunk) walkGroq(w *walker) {
+	if w.peek() != '{' {
+		w.skip()
+		return
+	}
+	w.open('{')
+	for w.next('}') {
+		if string(w.key()) == "usage" {
+			c.inner = w.ofKind('{')
+			continue
+		}
+		w.skip()
 	}
 }
 

@@ -86,6 +86,10 @@ func TestAnswerFrames(t *testing.T) {
 			"tool calls", `data: {"model":"m-1","choices":[{"delta":{"content":null,"tool_calls":[{"function":{"arguments":{}}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
 			account{Model: "m-1", Finished: true},
 		},
+		{"usage in the last choice, as Moonshot has it", hello + rest + strings.Replace(stop, `"stop"}`, `"stop","usage":`+usage+`}`, 1) + done, whole},
+		{"usage in a field of Groq's", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":{"id":"r-1","usage":`+usage+`}}`, 1) + done, whole},
+		{"usage in two places", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":{"usage":{}},"usage":`+usage+`}`, 1) + done, whole},
+		{"odd fields of Groq's", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":[{"usage":{}}]}`, 1) + done, unpriced},
 		{"usage without choices is shown", hello + rest + stop + `data: {"usage":` + usage + "}\n\n" + done, whole},
 	}
 	for _, tt := range tests {
