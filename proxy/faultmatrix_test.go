@@ -62,7 +62,7 @@ var faults = []struct {
 	{"garbage for HTTP", sayOnce("SSH-2.0-OpenSSH_9.2\r\n\r\n", llmtest.KeepOpen), "502 upstream_broken unreachable", "502 upstream_broken unreachable", "502 upstream_broken unreachable", true},
 	{"no answer", llmtest.Script{End: llmtest.Hang}, "504 upstream_timeout timeout", "504 upstream_timeout timeout", "504 upstream_timeout timeout", true},
 	{"silence in the head", sayOnce("HTTP/1.1 200 OK\r\nX-", llmtest.Hang), "504 upstream_timeout timeout", "504 upstream_timeout timeout", "504 upstream_timeout timeout", true},
-	{"silence in the body", sayOnce(sizedAnswer(200, "", goodAnswer)[:150], llmtest.Hang), "504 upstream_timeout timeout", "504 upstream_timeout timeout", "200 cut stream_incomplete", false},
+	{"silence in the body", sayOnce(sizedAnswer(200, "", goodAnswer)[:150], llmtest.Hang), "504 upstream_stalled timeout", "504 upstream_stalled timeout", "200 cut stream_incomplete", false},
 	{"silence in a stream", sayOnce(sseHead+chunkOf(sseWord), llmtest.Hang), "200 cut timeout", "200 cut timeout", "200 cut stream_incomplete", false},
 	{"a byte at a time", dribble(sizedAnswer(200, "", goodAnswer)), "200 ok", "200 ok", "200 ok", false},
 	{"a stream's byte at a time", dribble(sseHead + chunkOf(sseWord+sseFinish) + lastChunk), "200 ok", "200 ok", "200 ok", false},

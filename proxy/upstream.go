@@ -36,6 +36,7 @@ var (
 	errUnreachable = errors.New("cannot connect")
 	errBroken      = errors.New("connection broken")
 	errSilent      = errors.New("no answer in time")
+	errStalled     = fmt.Errorf("%w for the rest", errSilent)
 	errCancelled   = errors.New("client went away")
 )
 
@@ -45,10 +46,15 @@ func upstreamError(err error) (outcome string, e *chat.Error) {
 	switch {
 	case errors.Is(err, errCancelled):
 		return ledger.OutcomeClientCancelled, &chat.Error{Status: 499, Code: chat.CodeUpstreamBroken, Message: "The client closed the request."}
+	case errors.Is(err, errStalled):
+		return ledger.OutcomeTimeout, &chat.Error{
+			Status: 504, Code: chat.CodeUpstreamStalled,
+			Message: "The upstream fell silent in the middle of its answer; upstreams.*.timeouts.idle bounds the wait.",
+		}
 	case errors.Is(err, errSilent):
 		return ledger.OutcomeTimeout, &chat.Error{
 			Status: 504, Code: chat.CodeUpstreamTimeout,
-			Message: "The upstream did not answer in time; upstreams.*.timeouts bound the wait.",
+			Message: "The upstream did not answer in time; upstreams.*.timeouts.first_byte bounds the wait.",
 		}
 	case errors.Is(err, errBroken):
 		return ledger.OutcomeUnreachable, &chat.Error{
@@ -60,11 +66,21 @@ func upstreamError(err error) (outcome string, e *chat.Error) {
 			Status: 502, Code: chat.CodeUpstreamUnreachable,
 			Message: "All connections to the upstream are in use; upstreams.*.max_conns bounds them.",
 		}
+	case timedOut(err):
+		return ledger.OutcomeUnreachable, &chat.Error{
+			Status: 504, Code: chat.CodeConnectTimeout,
+			Message: "The upstream took no connection in time; upstreams.*.timeouts.connect bounds the wait.",
+		}
 	}
 	return ledger.OutcomeUnreachable, &chat.Error{
 		Status: 502, Code: chat.CodeUpstreamUnreachable,
 		Message: "The upstream could not be reached. Is it running, and is upstreams.*.base_url right?",
 	}
+}
+
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return errors.Is(err, fasthttp.ErrTLSHandshakeTimeout) || ok && timeout.Timeout()
 }
 
 // headerBuffer holds one upstream response's headers; larger ones are refused
@@ -157,8 +173,10 @@ func (r *response) Read(p []byte) (int, error) {
 	switch {
 	case err == io.EOF:
 		r.eof = true
+	case errors.Is(err, os.ErrDeadlineExceeded) && !r.some:
+		err = fmt.Errorf("%w: a head, and nothing for %v", errSilent, r.first)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fmt.Errorf("%w: nothing for %v in the middle of the answer", errSilent, r.idle)
+		err = fmt.Errorf("%w: nothing for %v in the middle of the answer", errStalled, r.idle)
 	case err != nil:
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}

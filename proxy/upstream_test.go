@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/understudy-ai/understudy/internal/chat"
 )
 
 // serveConns handles each connection to a free port until the test ends.
@@ -92,7 +94,8 @@ func TestUploadOnStaleConnection(t *testing.T) {
 func TestSilentHandshake(t *testing.T) {
 	address := serveConns(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }) // until the other side goes
 	u := startUpstream(t, UpstreamConfig{BaseURL: "https://" + address, MaxConns: 1, Connect: 100 * time.Millisecond, FirstByte: time.Hour, Idle: time.Hour})
-	if _, err := u.upload(strings.NewReader("hello"), 5); !errors.Is(err, errUnreachable) {
-		t.Errorf("got %v, want %v", err, errUnreachable)
+	_, err := u.upload(strings.NewReader("hello"), 5)
+	if _, e := upstreamError(err); !errors.Is(err, errUnreachable) || e.Code != chat.CodeConnectTimeout {
+		t.Errorf("got %v, which clients see as %s; want %v and %s", err, e.Code, errUnreachable, chat.CodeConnectTimeout)
 	}
 }
