@@ -222,12 +222,20 @@ func TestHoursBecomeDays(t *testing.T) {
 		{Tenant: "b", GroupBy: "agent"},
 		{Tenant: "a", GroupBy: "model", Since: midnight},
 		{Tenant: "a", Agent: "x", GroupBy: "tier", Until: midnight},
+		{Tenant: "a", GroupBy: "day", Since: midnight.Add(7*time.Hour + time.Minute)}, // A part of a day counts as the whole,
+		{Tenant: "a", Until: midnight.Add(7*time.Hour - time.Minute)},                 // also where its rows are still there.
+		{Tenant: "a", Agent: "x", Since: midnight.Add(time.Minute), Until: midnight.Add(2 * time.Minute)},
 	} {
 		got, err := l.Stats(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(addedUp(entries, q), got); diff != "" {
+		whole := q
+		whole.Since = q.Since.Truncate(24 * time.Hour)
+		if until := q.Until.Truncate(24 * time.Hour); until.Before(q.Until) {
+			whole.Until = until.Add(24 * time.Hour)
+		}
+		if diff := cmp.Diff(addedUp(entries, whole), got); diff != "" {
 			t.Errorf("Stats(%+v) (-want +got):\n%s", q, diff)
 		}
 	}

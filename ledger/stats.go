@@ -27,8 +27,8 @@ type StatsQuery struct {
 
 // Stats adds up what has been written of the selected entries; Sync first
 // where the newest matter. Since and Until hold to the microsecond, as long as
-// single entries are kept; beyond that to the hour, and after 35 days to the
-// day, of which a part counts as the whole. The error wraps [ErrGroupBy] for an
+// single entries are kept; beyond that to the hour, and after 35 days in any
+// case to the day, of which a part counts as the whole. The error wraps [ErrGroupBy] for an
 // unknown grouping.
 func (r *Reader) Stats(ctx context.Context, q StatsQuery) (Stats, error) {
 	if !slices.Contains([]string{"", "agent", "model", "tier", "profile", "channel", "day"}, q.GroupBy) {
@@ -93,7 +93,8 @@ type span struct {
 }
 
 // splitSpan splits a query's time. What came before gone (Unix microseconds)
-// may not be there any more as rows, so hours before it count as a whole.
+// may not be there any more as rows, or is in the sums of a whole day, so hours
+// before it count as a whole.
 func splitSpan(q StatsQuery, gone int64) span {
 	since, until := bounds(q.Since, q.Until)
 	s := span{from: math.MinInt64, to: math.MaxInt64}

@@ -56,7 +56,7 @@ func (l *Ledger) expire(now time.Time) (more bool, err error) {
 		}
 		more = n == slice
 		// An empty table begins its rowids anew.
-		_, err = tx.ExecContext(ctx, `UPDATE rolled SET upto = min(upto, (SELECT coalesce(max(rowid), 0) FROM requests)), gone_us = ?`, before)
+		_, err = tx.ExecContext(ctx, `UPDATE rolled SET upto = min(upto, (SELECT coalesce(max(rowid), 0) FROM requests)), gone_us = max(gone_us, ?)`, before)
 		return err
 	})
 
@@ -91,7 +91,12 @@ func (l *Ledger) compactDay(start int64) error {
 		if err := addRollups(ctx, tx, rolls, start, day); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "DELETE "+hours, hour, start, start+day)
+		if _, err := tx.ExecContext(ctx, "DELETE "+hours, hour, start, start+day); err != nil {
+			return err
+		}
+		// A part of the day can't be told from it any more: its rows, where they
+		// are still there, must not be added to the whole.
+		_, err = tx.ExecContext(ctx, "UPDATE rolled SET gone_us = max(gone_us, ?)", (start+day)*1e6)
 		return err
 	})
 }
