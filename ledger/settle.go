@@ -35,7 +35,7 @@ import "math"
 // or the routed price where it is needed is unknown, e stays unpriced.
 func Settle(e *Entry, routed, baseline *Price, reportedCost *float64) {
 	e.Cost, e.Baseline, e.Saved, e.Priced, e.Disputed = nil, nil, Savings{}, false, false
-	reportedCost = plausible(reportedCost)
+	reportedCost = Plausible(reportedCost)
 	if e.Background != "" {
 		e.settleBackground(routed, reportedCost)
 		return
@@ -81,8 +81,9 @@ func (e *Entry) failed() bool {
 	}
 }
 
-// plausible returns a reported cost, or nil for what can't be one.
-func plausible(cost *float64) *float64 {
+// Plausible returns a cost in USD that an upstream reports, or nil for what
+// can't be one: nothing, less, no number, or more than any request can cost.
+func Plausible(cost *float64) *float64 {
 	if cost == nil || !(*cost > 0 && *cost <= maxUSD) { // NaN compares false.
 		return nil
 	}

@@ -45,7 +45,7 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 	status, reported, err := x.ask(ctx, s.upstreams[m.Upstream], body)
 	x.entry = ledger.Entry{
 		ID: x.id, At: x.start, Tenant: q.Tenant, Agent: q.Agent, User: q.User, ProcessType: "cortex", Background: q.Purpose,
-		RequestedModel: m.Name, RoutedModel: m.Name, AnsweredModel: x.answer.Model, Outcome: ledger.OutcomeOK, Status: status, Total: time.Since(x.start),
+		RequestedModel: m.Name, RoutedModel: m.Name, AnsweredModel: kept(x.answer.Model), Outcome: ledger.OutcomeOK, Status: status, Total: time.Since(x.start),
 	}
 	switch {
 	case err != nil:
@@ -54,6 +54,9 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 		x.entry.Outcome, err = ledger.OutcomeUpstreamError, fmt.Errorf("status %d", status)
 	}
 	x.entry.Usage, x.entry.UsageKnown = ledger.ParseUsage(x.answer.Usage)
+	if reported == nil {
+		reported = ownFigure(x.answer.Usage)
+	}
 	ledger.Settle(&x.entry, m.Price, nil, reported)
 	s.cfg.Ledger.Record(x.entry)
 	x.measure()

@@ -26,7 +26,7 @@ func (x *exchange) charge(resp *response) (b bill) {
 	if resp == nil {
 		return b
 	}
-	if usd := reportedCost(&resp.Header); usd != nil && *usd > 0 {
+	if usd := reportedCost(&resp.Header); usd != nil {
 		return bill{usd: *usd}
 	}
 	held, ok := resp.body.(*bytes.Reader)
@@ -58,8 +58,8 @@ func (x *exchange) charge(resp *response) (b bill) {
 // LiteLLM for streams when asked to), nil when there is none.
 func ownFigure(usage []byte) *float64 {
 	cost := gjson.GetBytes(usage, "cost")
-	if cost.Type != gjson.Number || cost.Num <= 0 {
+	if cost.Type != gjson.Number {
 		return nil
 	}
-	return &cost.Num
+	return ledger.Plausible(&cost.Num)
 }

@@ -164,13 +164,14 @@ func (x *exchange) wholeOutcome(status int) string {
 
 func usd(v float64) string { return strconv.FormatFloat(v, 'f', 9, 64) }
 
-// reportedCost is what the upstream says the answer cost, nil when it does not.
+// reportedCost is what the upstream says the answer cost, nil when it does not
+// or it can't be.
 func reportedCost(h *fasthttp.ResponseHeader) *float64 {
 	v, err := strconv.ParseFloat(string(h.Peek("X-Litellm-Response-Cost")), 64)
 	if err != nil {
 		return nil
 	}
-	return &v
+	return ledger.Plausible(&v)
 }
 
 // maxAnswer bounds an answer that is read whole.

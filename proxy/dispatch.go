@@ -30,7 +30,7 @@ func (x *exchange) dispatch(ctx *fasthttp.RequestCtx, out *outbound) (*response,
 	if x.report(failure, resp); failure == routing.Healthy {
 		return resp, err
 	}
-	first, firstErr, model := resp, err, x.decision
+	first, firstErr, decision := resp, err, x.decision
 	rest := bill{} // of the attempts after the first
 	x.bill = x.charge(resp)
 	for range maxFallbacks {
@@ -52,7 +52,8 @@ func (x *exchange) dispatch(ctx *fasthttp.RequestCtx, out *outbound) (*response,
 			resp.Close()
 		}
 	}
-	x.decision, x.bill = model, rest // the first one's is that of the answer
+	x.bill = rest // the first one's is that of the answer
+	x.decide(decision)
 	return first, firstErr
 }
 
@@ -116,6 +117,11 @@ func (x *exchange) report(f routing.Failure, resp *response) {
 	x.s.cfg.Metrics.UpstreamState.WithLabelValues(m.Name).Set(state)
 }
 
+// decide makes d the request's decision, and what the account says of it.
+func (x *exchange) decide(d routing.Decision) {
+	x.decision, x.entry.WarmTokens, x.entry.Switched = d, d.BaselineWarm, d.Switched
+}
+
 // fallBack points the request at another model; false when there is none.
 func (x *exchange) fallBack(f routing.Failure, out *outbound) bool {
 	if x.s.cfg.Router == nil || x.decision.Model == nil || x.failOpen != "" || x.cancel.cancelled() {
@@ -125,9 +131,9 @@ func (x *exchange) fallBack(f routing.Failure, out *outbound) bool {
 	if !x.s.cfg.Router.Next(&x.request, &x.decision, f) {
 		return false
 	}
+	x.decide(x.decision)
 	x.reassemble(before)
 	x.capture()
-	x.entry.WarmTokens, x.entry.Switched = x.decision.BaselineWarm, x.decision.Switched
 	out.upstream = x.s.upstreams[x.decision.Model.Upstream]
 	return x.splice(out, slices.Concat(x.modelEdits(), x.edits, x.added)) == nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,7 +96,16 @@ func (x *exchange) routed() string {
 	if x.decision.Model != nil {
 		return x.decision.Model.Name
 	}
-	return x.decision.Requested
+	return kept(x.decision.Requested)
+}
+
+// kept is what is kept of a model's name: clients and upstreams may say
+// anything, of any length, and it goes into the ledger for good.
+func kept(name string) string {
+	if len(name) <= maxIdentifier {
+		return name
+	}
+	return strings.Clone(strings.ToValidUTF8(name[:maxIdentifier], ""))
 }
 
 // describe sets our response headers.
@@ -183,7 +193,7 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 	e.ID, e.At, e.FailOpen = x.id, x.start, x.failOpen
 	e.Tenant, e.Agent, e.User, e.Channel = x.who.tenant, x.who.agent, x.who.user, x.who.channel
 	e.Session, e.ProcessType, e.Profile = x.session, x.who.process, x.decision.Profile
-	e.RequestedModel, e.RoutedModel, e.AnsweredModel = x.decision.Requested, x.routed(), x.answer.Model
+	e.RequestedModel, e.RoutedModel, e.AnsweredModel = kept(x.decision.Requested), x.routed(), kept(x.answer.Model)
 	e.Reason = x.decision.Reason
 	if x.scored {
 		e.Tier, e.Shape, e.Score = x.decision.Tier.String(), string(x.shape.Type), x.score.Value
@@ -223,7 +233,9 @@ func (x *exchange) measure() {
 		endpoint = "background"
 	}
 	m.Requests.WithLabelValues(endpoint, e.Tier, e.Shape, e.Outcome).Inc()
-	m.Overhead.WithLabelValues("total").Observe(e.Overhead.Seconds())
+	if e.Overhead > 0 { // else it was refused, or is a call of our own
+		m.Overhead.WithLabelValues("total").Observe(e.Overhead.Seconds())
+	}
 	if !x.sent.IsZero() {
 		m.Upstream.Observe(time.Since(x.sent).Seconds())
 	}

@@ -281,8 +281,8 @@ func (x *exchange) stepRoute(context.Context) error {
 		decide = s.cfg.Router.Explain
 	}
 	d, err := decide(x.request)
-	x.decision, x.sideCall, x.request.SideCall = d, d.SideCall, d.SideCall
-	x.entry.WarmTokens, x.entry.Switched = d.BaselineWarm, d.Switched
+	x.decide(d)
+	x.sideCall, x.request.SideCall = d.SideCall, d.SideCall
 	if e := d.Economy; e != nil {
 		s.cfg.Logger.Debug("move reckoned", "id", x.id, "stay", e.Stay.Model, "move", e.Move.Model, "turns", e.Turns, "stay_warm", e.Stay.WarmTokens,
 			"move_warm", e.Move.WarmTokens, "gain_usd", e.GainUSD, "need_usd", e.NeedUSD, "risk_usd", e.RiskUSD, "saved_usd", e.SavedUSD, "pays", e.Pays)

@@ -104,9 +104,9 @@ func (r *relay) Close() error {
 	r.closed = true
 	r.x.s.cfg.Metrics.InFlight.Dec()
 	r.x.stop()
-	outcome := r.outcome()
+	outcome, reported := r.outcome(), reportedCost(&r.resp.Header)
 	r.resp.Close()
-	r.x.finish(outcome, r.status, nil)
+	r.x.finish(outcome, r.status, reported)
 	return nil
 }
 

@@ -184,6 +184,8 @@ func TestBilledFailures(t *testing.T) {
 		{"tokens, at the price of the model that failed", saying(503, usage), (1000*0.1 + 500*0.4) / 1e6},
 		{"a cost of its own among them", saying(503, strings.Replace(usage, `500}`, `500,"cost":0.25}`, 1)), 0.25},
 		{"LiteLLM's header", status(503, "X-Litellm-Response-Cost: 0.125"), 0.125},
+		{"a header that can't be", status(503, "X-Litellm-Response-Cost: Inf"), 0},
+		{"a cost that can't be", saying(503, `{"usage":{"cost":1e300}}`), 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func TestExtractorModel(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"id":"x","object":"chat.completion","created":1,"model":"stage-small","choices":[{"index":0,"finish_reason":"stop",
 			"message":{"role":"assistant","content":"{\"memories\":[{\"type\":\"fact\",\"quote\":\"Grandma's recipe needs four eggs.\"}]}"}}],
-			"usage":{"prompt_tokens":200,"completion_tokens":30,"total_tokens":230}}`)
+			"usage":{"prompt_tokens":200,"completion_tokens":30,"total_tokens":230,"cost":0.004}}`)
 	})
 	resp := post(t, a, `{"model":"auto","messages":[{"role":"user","content":"Grandma's recipe needs four eggs. Can you scale it?"}]}`, "X-User-Id", "ann")
 	_, _ = io.Copy(io.Discard, resp.Body)
@@ -56,7 +56,7 @@ func TestExtractorModel(t *testing.T) {
 			continue
 		}
 		calls++
-		if e.Background != "extractor" || e.ProcessType != "cortex" || e.User != "ann" || e.Usage.Input != 200 || e.Cost == nil || e.Saved.Background != -*e.Cost {
+		if e.Background != "extractor" || e.ProcessType != "cortex" || e.User != "ann" || e.Usage.Input != 200 || e.Cost == nil || *e.Cost != 0.004 || e.Saved.Background != -0.004 {
 			t.Errorf("the call's entry is %+v", e)
 		}
 	}
