@@ -89,8 +89,8 @@ func (s *Store) Recall(ctx context.Context, scope Scope, q Query) (Recalled, err
 	return s.answer(ctx, scope, s.parse(q))
 }
 
-// Search is Recall with its results in one list: nothing is pinned. It waits
-// for the scope's index.
+// Search is Recall with its results in one list: of what is pinned, only the
+// answer to a question about oneself. It waits for the scope's index.
 func (s *Store) Search(ctx context.Context, scope Scope, q Query) ([]Item, error) {
 	if err := scope.check(); err != nil {
 		return nil, fmt.Errorf("searching memories: %w", err)
@@ -100,8 +100,14 @@ func (s *Store) Search(ctx context.Context, scope Scope, q Query) ([]Item, error
 	r.plain = true
 	s.index.await(ctx, scope)
 	got, err := s.answer(ctx, scope, r)
+	attributes := askedOf(q.Text)
+	if err != nil || q.NoGate || len(attributes) == 0 {
+		return got.Items, err
+	}
+	r.plain = false
+	standing, err := s.answer(ctx, scope, r)
 
-	return got.Items, err
+	return answersFirst(attributes, standing.Pinned, got.Items, q.limit()), err
 }
 
 func (s *Store) answer(ctx context.Context, scope Scope, r recallRequest) (Recalled, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestLearnThenRecall(t *testing.T) {
@@ -217,6 +218,35 @@ func TestCommonWordsProveNothing(t *testing.T) {
 	got := recallBoth(t, s, scope, "Which team report mentions the glacier?").Items
 	if diff := cmp.Diff([]string{"The team report on the glacier"}, contents(got)); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
+	}
+}
+
+// TestSearchAboutOneself asks for what shares no word with the question.
+func TestSearchAboutOneself(t *testing.T) {
+	s := openStore(t, nil)
+	ann := scopeOf(t, "ann")
+	say(t, s, ann, "I live in Bern.", "I moved to Zurich.", "I work for Bosch.", "My dog is called Rex.", "I prefer short answers.")
+	say(t, s, scopeOf(t, "bob"), "I live in Graz.")
+	const home = "I moved to Zurich."
+	tests := []struct {
+		query string
+		limit int
+		want  []string
+	}{
+		{"where do I live?", 0, []string{home}},
+		{"In which city do I live?", 1, []string{home}},
+		{"gde živim?", 0, []string{home}},
+		{"What company do I work for?", 0, []string{"I work for Bosch."}},
+		{"Where does my brother live?", 0, nil},
+		{"where do pandas live?", 0, nil},
+		{"Where to live?", 0, nil},
+		{"what is a monad?", 0, nil},
+	}
+	for _, test := range tests {
+		got, err := s.Search(t.Context(), ann, Query{Text: test.query, Limit: test.limit})
+		if diff := cmp.Diff(test.want, contents(got), cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Errorf("%s: error %v (-want +got):\n%s", test.query, err, diff)
+		}
 	}
 }
 
