@@ -26,7 +26,7 @@ func (r *Router) Costs(req Request, profile string) []TierCost {
 		c := TierCost{Tier: t, Model: m.Name, Lacks: m.lacks(&req), PromptTokens: s.traffic.prompt(&req), OutputTokens: s.traffic.answer()}
 		c.WarmTokens = min(c.PromptTokens, s.warmTokens(m.Name, r.cfg.Session.CacheTTL, now))
 		if m.Price != nil {
-			usd := promptCost(m.Price, c.WarmTokens, c.PromptTokens-c.WarmTokens) + float64(c.OutputTokens)*m.Price.Output/1e6
+			usd := requestCost(m.Price, c.WarmTokens, c.PromptTokens-c.WarmTokens, c.OutputTokens)
 			c.USD = &usd
 		}
 		costs = append(costs, c)

@@ -148,9 +148,12 @@ func (s *session) risk(stay, move *ledger.Price, e *Economy, ttl time.Duration) 
 	return max(0, loss(1), loss(lapse+1)+back)
 }
 
-// alone is what the conversation so far would have cost with one model.
+// alone is what the conversation so far would have cost with one model. The sum
+// of its prompts is no long prompt.
 func (t *traffic) alone(p *ledger.Price) float64 {
-	usd, _ := p.Cost(ledger.Usage{Input: t.fresh + t.read, Cached: t.read, CacheWrite: t.fresh, Output: t.said})
+	short := *p
+	short.Long = nil
+	usd, _ := short.Cost(ledger.Usage{Input: t.fresh + t.read, Cached: t.read, CacheWrite: t.fresh, Output: t.said})
 	return usd
 }
 
@@ -210,7 +213,7 @@ func (s *session) cost(p *ledger.Price, e *Economy, warm, requests int) float64 
 	prompt, growth := e.PromptTokens, int(s.traffic.growth)
 	warm = min(warm, prompt)
 	for range requests {
-		usd += promptCost(p, warm, prompt-warm) + float64(e.OutputTokens)*p.Output/1e6
+		usd += requestCost(p, warm, prompt-warm, e.OutputTokens)
 		if warm = prompt; s.traffic.uncached() {
 			warm = 0
 		}
@@ -221,8 +224,11 @@ func (s *session) cost(p *ledger.Price, e *Economy, warm, requests int) float64 
 
 // promptCost is the USD for a prompt of which so many tokens are warm. The rest
 // is written to the cache where that has a price.
-func promptCost(p *ledger.Price, warm, fresh int) float64 {
-	usd, _ := p.Cost(ledger.Usage{Input: int64(warm + fresh), Cached: int64(warm), CacheWrite: int64(fresh)})
+func promptCost(p *ledger.Price, warm, fresh int) float64 { return requestCost(p, warm, fresh, 0) }
+
+// requestCost is the same with an answer.
+func requestCost(p *ledger.Price, warm, fresh, output int) float64 {
+	usd, _ := p.Cost(ledger.Usage{Input: int64(warm + fresh), Cached: int64(warm), CacheWrite: int64(fresh), Output: int64(output)})
 	return usd
 }
 

@@ -229,6 +229,25 @@ func TestRiskOnlyWhatIsSaved(t *testing.T) {
 	}
 }
 
+// A long prompt has another price, of its answer too; many short ones don't.
+func TestLongPrompts(t *testing.T) {
+	p := &ledger.Price{Input: 1, Output: 5, LongAbove: 200_000, Long: &ledger.Price{Input: 2, Output: 7}}
+	tests := []struct {
+		name      string
+		got, want float64
+	}{
+		{"thirty short prompts", (&traffic{fresh: 30 * 20_000, said: 1000}).alone(p), (600_000*1 + 1000*5) / 1e6},
+		{"a short one", requestCost(p, 0, 200_000, 1000), (200_000*1 + 1000*5) / 1e6},
+		{"a long one", requestCost(p, 0, 200_001, 1000), (200_001*2 + 1000*7) / 1e6},
+		{"one to come", (&session{}).cost(p, &Economy{PromptTokens: 300_000, OutputTokens: 1000}, 0, 1), (300_000*2 + 1000*7) / 1e6},
+	}
+	for _, tt := range tests {
+		if math.Abs(tt.got-tt.want) > 1e-9 {
+			t.Errorf("%s: %.6f USD, want %.6f", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
 // TestStretch holds how many turns are taken to ask for no more than light.
 func TestStretch(t *testing.T) {
 	tests := []struct {
