@@ -143,7 +143,7 @@ func (m *liteLLM) price(suffix string) Price {
 	p := Price{
 		Input:          perMillion(m.costs["input_cost_per_token"+suffix]),
 		Output:         perMillion(m.costs["output_cost_per_token"+suffix]),
-		CacheRead:      optional("cache_read_input_token_cost"),
+		CacheRead:      cmp.Or(optional("cache_read_input_token_cost"), optional("input_cost_per_token_cache_hit")), // The latter is DeepSeek's.
 		CacheWrite:     optional("cache_creation_input_token_cost"),
 		CacheWriteHour: optional("cache_creation_input_token_cost_above_1hr"),
 		Reasoning:      optional("output_cost_per_reasoning_token"),

@@ -18,6 +18,7 @@ const liteLLMMap = `{
     "input_cost_per_token_above_200k_tokens": 6e-06, "output_cost_per_token_above_200k_tokens": 2.25e-05,
     "cache_creation_input_token_cost_above_200k_tokens": 7.5e-06, "cache_creation_input_token_cost_above_1hr_above_200k_tokens": 1.2e-05,
     "input_cost_per_token_above_200k_tokens_priority": 1, "search_context_cost_per_query": {"search_context_size_low": 0.01}},
+  "deepseek/x": {"litellm_provider": "deepseek", "mode": "chat", "input_cost_per_token": 1.4e-07, "input_cost_per_token_cache_hit": 1.4e-08, "output_cost_per_token": 2.8e-07},
   "thinker": {"litellm_provider": "dashscope", "mode": "chat", "input_cost_per_token": 4e-07, "output_cost_per_token": 1.2e-06, "output_cost_per_reasoning_token": 4e-06},
   "gpt-x-audio": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06},
   "embed-x": {"litellm_provider": "openai", "mode": "embedding", "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06},
@@ -28,6 +29,7 @@ const liteLLMMap = `{
 func TestFromLiteLLM(t *testing.T) {
 	const claude = `"claude-x": {"provider":"anthropic","input":3,"output":15,"cache_read":0.3,"cache_write":3.75,"cache_write_1h":6,` +
 		`"long":{"above":200000,"input":6,"output":22.5,"cache_read":0.3,"cache_write":7.5,"cache_write_1h":12}}`
+	const deepseek = `"deepseek/x": {"provider":"deepseek","input":0.14,"output":0.28,"cache_read":0.014}`
 	const gpt = `"gpt-x": {"provider":"openai","input":0.028,"output":0.42,"cache_read":0.0028,"context":9,"max_output":8,"supports":["tools","vision","file"],"deprecated":"2027-01-31"}`
 	const qwen = `"openrouter/qwen/q": {"provider":"openrouter","input":1,"output":2,"context":7}`
 	const thinker = `"thinker": {"provider":"dashscope","input":0.4,"output":1.2,"reasoning":4}`
@@ -36,8 +38,8 @@ func TestFromLiteLLM(t *testing.T) {
 		common bool
 		want   []string
 	}{
-		{"the main vendors'", true, []string{claude, gpt, qwen}},
-		{"all", false, []string{claude, gpt, qwen, thinker}},
+		{"the main vendors'", true, []string{claude, deepseek, gpt, qwen}},
+		{"all", false, []string{claude, deepseek, gpt, qwen, thinker}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
