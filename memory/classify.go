@@ -18,6 +18,10 @@ var asksToKeep = compile(`^(?i:(?:please,? )?(?:can|could|would|will) you (?:ple
 // task begins what is to be done now, not kept.
 var task = compile(`^(?i:(?:only |just |please )*` + actions + `\b)`)
 
+// pointing is what "remember that" goes on with where "that" is what was said
+// before: "for letters", "for next time", "when you write to him".
+var pointing = compile(`^(?i:for|when|whenever|in|at|next|too|please|as well)(?: \S+){0,4}[.!]?$`)
+
 // wishWords are those of remember and mark as [rule] has them.
 const wishWords = "merk vergiss souviens oublie recuerda ricorda vidu remember mind forget zapamti zapamtite note important napomena record fyi know"
 
@@ -99,7 +103,7 @@ func classify(sentence string) draft {
 		if d := stated(m[1], set); d.typ != "" {
 			return d
 		}
-		if len(tokens(m[1])) == 0 || task.MatchString(m[1]) {
+		if len(tokens(m[1])) == 0 || task.MatchString(m[1]) || pointing.MatchString(m[1]) {
 			return draft{}
 		}
 
