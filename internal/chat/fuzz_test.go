@@ -24,9 +24,11 @@ func FuzzParse(f *testing.F) {
 		`{"mod\u0065l":"a","messages":[{"r\u006fle":"syst\u0065m","content":null}],"stream":true,"stream_options":{}}`,
 		`{"model":"a","model":"b","messages":[7,{"role":"user","content":"\ud800\u0041"}]}`,
 		`{"x":[[[[[[[[[[]]]]]]]]]],"tools":[{"function":{"name":"f"}}],"tool_choice":{"a":1}}`,
+		`{"temperature":1}`, `{"top_p":1,"temperature":1,"max_tokens":9}`, `{"max_tokens":9,"messages":[{"role":"user","content":"u"}],"temperature":1}`,
+		`{"messages":[{"role":"user","content":[{"type":"thinking"},{"type":"text","text":"a"},{"type":"redacted_thinking"}]}],"top_p":1}`,
 		`{"a":1,}`, `{"a`, `[]`, "{\"a\":\"\x00\xff\"}",
 	} {
-		f.Add([]byte(body), "gpt-\"4\"", "# Memory\n- x", "ctx\\", uint8(15))
+		f.Add([]byte(body), "gpt-\"4\"", "# Memory\n- x", "ctx\\", uint8(127))
 	}
 	f.Fuzz(func(t *testing.T, body []byte, model, block, prefix string, which uint8) {
 		v, err := Parse(body)
@@ -122,6 +124,15 @@ func (p *plan) choose(which uint8) {
 	if humans := p.v.Humans(); which&8 != 0 && len(humans) > 0 {
 		p.user = humans[len(humans)-1]
 		p.prefixed = add(p.v.PrefixUser(p.user, p.prefix))
+	}
+	if which&16 != 0 {
+		p.edits = append(p.edits, p.v.ForReasoning()...)
+	}
+	if which&32 != 0 {
+		p.edits = append(p.edits, p.v.DropThinking()...)
+	}
+	if which&64 != 0 {
+		p.edits = append(p.edits, p.v.LimitOutput(5)...)
 	}
 }
 

@@ -86,11 +86,16 @@ func (v *View) DropThinking() []Edit {
 	return edits
 }
 
-// removeFields takes fields of the top-level object out, given their values.
+// removeFields takes fields of the top-level object out, given their values. An
+// object of nothing else keeps them: what another edit adds counts on a field.
 func (v *View) removeFields(values ...Span) []Edit {
-	return remove(v.fields, func(i int) bool {
-		return slices.ContainsFunc(values, func(s Span) bool { return s.Found() && s.End == v.fields[i].End })
-	})
+	gone := func(field Span) bool {
+		return slices.ContainsFunc(values, func(s Span) bool { return s.Found() && s.End == field.End })
+	}
+	if !slices.ContainsFunc(v.fields, func(field Span) bool { return !gone(field) }) {
+		return nil
+	}
+	return remove(v.fields, func(i int) bool { return gone(v.fields[i]) })
 }
 
 // remove takes elements of a container out, each with the comma before it;

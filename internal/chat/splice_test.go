@@ -301,7 +301,7 @@ func TestForReasoning(t *testing.T) {
 		{name: "sampling last", body: `{"seed":1 , "temperature":0.2, "top_p": null }`, want: `{"seed":1 }`},
 		{name: "sampling in between", body: `{"a":1,"temperature":0.2,"b":2,"top_p":1,"c":3}`, want: `{"a":1,"b":2,"c":3}`},
 		{name: "first and last", body: `{"temperature":0.2,"b":2,"top_p":1}`, want: `{"b":2}`},
-		{name: "nothing else", body: `{"temperature":0.2,"top_p":1}`, want: `{}`},
+		{name: "nothing else", body: `{"temperature":0.2,"top_p":1}`, want: `{"temperature":0.2,"top_p":1}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
