@@ -140,6 +140,9 @@ func (im *importer) read(ctx context.Context, in io.Reader, out chan<- []importe
 	}
 	for n := 1; ; n++ {
 		line, err := readLine(lines)
+		if n == 1 { // Windows' programs mark UTF-8.
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
 		if len(line) > 0 || errors.Is(err, errLongLine) {
 			batch = append(batch, im.decode(n, line, err))
 		}

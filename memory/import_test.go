@@ -48,6 +48,7 @@ func TestImportOutcomes(t *testing.T) {
 		{"white space", "ann", " \n\r\n\t", ImportReport{}},
 		{"message", "ann", `{"id":"D1:1","session":"s","name":"Ann","role":"user","content":"The harbour is closed.","created_at":"2023-05-08T13:56:00Z"}`, ImportReport{Stored: 1}},
 		{"no final line break, carriage returns", "ann", "{\"content\":\"a red door\"}\r\n{\"content\":\"a blue door\"}", ImportReport{Stored: 2}},
+		{"byte order mark", "ann", "\ufeff{\"content\":\"a red door\"}", ImportReport{Stored: 1}},
 		{"content alone", "", `{"content":"The harbour is closed."}`, ImportReport{Stored: 1}},
 		{"typed", "ann", `{"content":"Paint the door","type":"todo"}`, ImportReport{Stored: 1}},
 		{"twice", "ann", "{\"content\":\"I like tea\"}\n{\"content\":\"I like tea\"}", ImportReport{Stored: 1, Merged: 1}},
