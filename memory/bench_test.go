@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,37 @@ func BenchmarkRecall(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// BenchmarkRecallOuter measures a recall with vectors of an embedder's model.
+func BenchmarkRecallOuter(b *testing.B) {
+	const dim = 1536
+	random := rand.New(rand.NewPCG(1, 2))
+	vector := func() []float32 {
+		v := make([]float32, dim)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+
+		return v
+	}
+	s := openStore(b, nil)
+	scope := scopeOf(b, "ann")
+	fill(b, s, scope, 10_000)
+	warm(b, s, scope)
+	v, _ := s.index.view(scope)
+	for row := range v[1].rows {
+		v[1].setOuter(row, outerOf(quantized(vector())))
+	}
+	r := s.parse(Query{Text: "Who looks after the old turbine?"})
+	query := outerOf(quantized(vector()))
+	r.minOuter, r.outer = 0.6, func() outer { return query }
+	b.ReportAllocs()
+	for b.Loop() {
+		if got, ok := s.index.recall(scope, r); !ok || len(got.Items) == 0 {
+			b.Fatal(got)
 		}
 	}
 }

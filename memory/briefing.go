@@ -164,7 +164,7 @@ func (b *briefs) apply(changes []change) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range changes {
-		if changes[i].kind != changeHits {
+		if kind := changes[i].kind; kind != changeHits && kind != changeOuter {
 			b.drop(changes[i].scope)
 		}
 	}

@@ -9,6 +9,7 @@ type change struct {
 	item  Item     // changePut
 	words []string // its tokens
 	hits  int      // changeHits
+	outer outer    // changeOuter
 }
 
 type changeKind int
@@ -18,6 +19,7 @@ const (
 	changeRemove                   // the row is no longer recalled
 	changeHits                     // the row has been stated that often
 	changeClear                    // the scope has no rows
+	changeOuter                    // the row has a vector of the embedder's model
 )
 
 // apply brings the tables up to changes that have been committed.
@@ -94,6 +96,8 @@ func (t *table) apply(changes []change) (resized bool) {
 			t.remove(c.row)
 		case changeHits:
 			t.setHits(c.row, c.hits)
+		case changeOuter:
+			t.setOuter(c.row, c.outer)
 		case changeClear:
 			t.clear()
 			t.huge = false

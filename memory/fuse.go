@@ -46,13 +46,15 @@ type candidate struct {
 	doc                  int32
 	own, around, session float32
 	meaning, meanings    float32 // cosines, not below 0
+	outer                float32 // the same by the embedder's model
+	seen                 bool    // it has one
 	named                bool    // the query names its speaker
 	other                bool    // it has a speaker whom the query doesn't name
 	fused                float32 // in [0, 1]
 }
 
 // best are the largest values of the arms.
-type best struct{ own, around, session, meaning, meanings float32 }
+type best struct{ own, around, session, meaning, meanings, outer float32 }
 
 // minBest keeps a division by nothing from happening.
 const minBest = 1e-9
@@ -75,6 +77,22 @@ func (c *candidate) lexical(b best) float32 {
 	return sum
 }
 
+// fuse is what all arms say of a document. The embedder's model is one of them
+// where it has seen the query; of what it hasn't seen yet, the table's word is
+// taken.
+func (c *candidate) fuse(b best) float32 {
+	meaning := share(c.meaning, b.meaning)
+	sum := c.lexical(b) + weightMeaning*meaning + weightMeanings*share(c.meanings, b.meanings)
+	if b.outer == 0 {
+		return sum / weightAll
+	}
+	if c.seen {
+		meaning = share(c.outer, b.outer)
+	}
+
+	return (sum + weightOuter*meaning) / (weightAll + weightOuter)
+}
+
 // candidates fills s.choice with the documents that words or meaning suggest,
 // and scores them.
 func (v view) candidates(s *scratch) {
@@ -91,15 +109,17 @@ func (v view) candidates(s *scratch) {
 		s.choice = append(s.choice, v.candidate(s, l.doc))
 	}
 	v.sketchedNear(s)
+	v.outerNear(s)
 
 	for i := range s.choice {
 		c := &s.choice[i]
 		c.meaning, c.meanings = v.meaning(s, c.doc)
-		b.meaning, b.meanings = max(b.meaning, c.meaning), max(b.meanings, c.meanings)
+		c.outer, c.seen = v.outerCosine(s, c.doc)
+		b.meaning, b.meanings, b.outer = max(b.meaning, c.meaning), max(b.meanings, c.meanings), max(b.outer, c.outer)
 	}
 	for i := range s.choice {
 		c := &s.choice[i]
-		c.fused = (c.lexical(b) + weightMeaning*share(c.meaning, b.meaning) + weightMeanings*share(c.meanings, b.meanings)) / weightAll
+		c.fused = c.fuse(b)
 	}
 }
 

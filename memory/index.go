@@ -42,6 +42,7 @@ type index struct {
 	bound   int64 // bytes of one table
 	scratch sync.Pool
 	embed   *embed.Table
+	model   string // the embedder's; "": there is none
 
 	loading context.Context // ends with close
 	stop    context.CancelFunc
@@ -64,7 +65,7 @@ type load struct {
 	done chan struct{} // closed when it is over
 }
 
-func newIndex(db *sql.DB, logger *slog.Logger, bytes int64) (*index, error) {
+func newIndex(db *sql.DB, logger *slog.Logger, bytes int64, model string) (*index, error) {
 	cache, err := ristretto.NewCache(&ristretto.Config[string, *table]{
 		NumCounters: max(bytes/bytesPerCounter, 1024),
 		MaxCost:     bytes,
@@ -77,7 +78,7 @@ func newIndex(db *sql.DB, logger *slog.Logger, bytes int64) (*index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the recall index: %w", err)
 	}
-	x := &index{db: db, logger: logger, bound: bytes / 2, cache: cache, loads: map[string]*load{}, embed: vectors}
+	x := &index{db: db, logger: logger, bound: bytes / 2, cache: cache, loads: map[string]*load{}, embed: vectors, model: model}
 	x.scratch.New = func() any { return &scratch{} }
 	x.loading, x.stop = context.WithCancel(context.Background())
 
@@ -220,6 +221,9 @@ const selectTable = `SELECT n, id, external_id, type, content, subject, attribut
 func (x *index) fetch(scope Scope) *table {
 	t := newTable(scope, x.embed)
 	err := x.read(x.loading, t)
+	if err == nil && x.model != "" {
+		err = x.readOuters(x.loading, t)
+	}
 	if err != nil {
 		if x.loading.Err() == nil && !sqlite.Unavailable(err) { // or recall from the file says so
 			x.logger.Warn("loading a recall index", "error", err)
@@ -249,6 +253,32 @@ func (x *index) read(ctx context.Context, t *table) error {
 		item.Type, item.Source = known(Type(typ), Types()...), known(source, SourceUser, SourceAssistant, SourceImported)
 		item.CreatedAt, item.ValidFrom = time.UnixMilli(created).UTC(), time.UnixMilli(from).UTC()
 		t.put(row, item, tokens(item.Content))
+		if t.bytes > x.bound {
+			t.outgrow()
+			return nil
+		}
+	}
+
+	return rows.Err()
+}
+
+const selectOuters = `SELECT v.memory, v.vector FROM memories m JOIN vectors v ON v.memory = m.n
+	WHERE m.tenant = ? AND m.agent = ? AND m.user = ? AND v.model = ?`
+
+// readOuters reads the vectors of the embedder's model.
+func (x *index) readOuters(ctx context.Context, t *table) error {
+	rows, err := x.db.QueryContext(ctx, selectOuters, t.scope.tenant, t.scope.agent, t.scope.user, x.model)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row int64
+		var blob []byte
+		if err = rows.Scan(&row, &blob); err != nil {
+			return err
+		}
+		t.setOuter(row, outerOf(blob))
 		if t.bytes > x.bound {
 			t.outgrow()
 			return nil

@@ -63,6 +63,9 @@ type recallRequest struct {
 	plain   bool // nothing is pinned
 	profile profile
 	now     time.Time
+
+	outer    func() outer // the query's vector by the embedder's model; nil: there is no embedder
+	minOuter float32      // the cosine of it from which on a memory passes
 }
 
 func (s *Store) parse(q Query) recallRequest {
@@ -113,6 +116,9 @@ func (s *Store) Search(ctx context.Context, scope Scope, q Query) ([]Item, error
 func (s *Store) answer(ctx context.Context, scope Scope, r recallRequest) (Recalled, error) {
 	if !s.opened.Load() {
 		return Recalled{}, fmt.Errorf("recalling: %w", errUnopened)
+	}
+	if e := s.embedder; e != nil {
+		r.minOuter, r.outer = float32(e.MinCosine), func() outer { return e.query(scope, r.Text) }
 	}
 	got, indexed := s.index.recall(scope, r)
 	s.cfg.OnIndex(indexed)

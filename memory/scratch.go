@@ -47,6 +47,7 @@ type scratch struct {
 	person   string  // their name, if it is one
 	vector   [embed.Dim]int8
 	inverse  float32 // of the vector's length; 0: none
+	outer    outer   // of the query, by the embedder's model
 
 	// What the length of a text does to BM25: norm is what the number of
 	// occurrences is weighed against, once is the whole factor for one.
@@ -72,6 +73,7 @@ func (s *scratch) reset(v view) {
 		s.session, s.within = make([]float32, n), make([]float32, n)
 	}
 	clear(s.count[:])
+	s.outer = outer{}
 	s.pinned, s.speakers = s.pinned[:0], s.speakers[:0]
 }
 

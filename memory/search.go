@@ -107,6 +107,9 @@ func (v view) search(r recallRequest, s *scratch, best *top) {
 		return
 	}
 	best.words = r.words
+	if r.outer != nil && s.memories > 0 {
+		s.outer = r.outer()
+	}
 	v.accumulate(r.words, s)
 	defer s.wipe()
 	matched := len(s.touched)
@@ -132,6 +135,7 @@ func (v view) offerAll(r recallRequest, s *scratch, gate gate, best *top) {
 	for _, c := range s.choice {
 		shared, around := s.shared[c.doc], v.sharedAround(s, c.doc)
 		meaning := c.meaning >= minMeaning && s.digits&^shared == 0 || gate.open && c.meanings >= minNoise
+		meaning = meaning || c.outer >= r.minOuter && s.outer.inverse > 0 && s.digits&^shared == 0
 		other := s.person != "" && c.other && !gate.open
 		if other || slices.Contains(s.pinned, c.doc) || !gate.passes(shared, around, meaning) {
 			continue

@@ -62,6 +62,9 @@ type Config struct {
 	// time and after the answer. Nothing waits for it; see [Question].
 	Model Model
 
+	// Embedder, if set, makes vectors of meaning beside the static table.
+	Embedder *Embedder
+
 	// OnLearned, if set, is told what became of each statement that was
 	// learned or added: an outcome of [Outcome], or with an empty type
 	// "failed" for an exchange that could not be written and "unread" for one that
@@ -95,6 +98,7 @@ type Store struct {
 	prepared map[string]*sql.Stmt // the statements of writes that are hot; fixed
 
 	extractor *extractor // nil without a model
+	embedder  *embedder  // nil without a model
 
 	queue   chan job
 	faults  chan struct{} // holds one entry when a reader has met a fault of the file
@@ -135,7 +139,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg: cfg, db: db, turn: make(chan struct{}, 1), prepared: map[string]*sql.Stmt{},
 		queue: make(chan job, cfg.QueueSize), faults: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{}),
 	}
-	if s.index, err = newIndex(db.Reader, cfg.Logger, cfg.IndexBytes); err != nil {
+	if s.index, err = newIndex(db.Reader, cfg.Logger, cfg.IndexBytes, cfg.model()); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
 	}
 	if err = s.ready(ctx); s.failed(err) {
@@ -145,6 +149,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
 	}
 	s.extractor = newExtractor(s)
+	s.startEmbedder()
 	go s.run()
 
 	return s, nil
@@ -206,6 +211,15 @@ func (s *Store) readFailed(err error) {
 	case s.faults <- struct{}{}:
 	default: // it knows
 	}
+}
+
+// model is the name of the embedder's model, "" without one.
+func (cfg *Config) model() string {
+	if cfg.Embedder == nil {
+		return ""
+	}
+
+	return cfg.Embedder.Model
 }
 
 func withDefaults(cfg Config) Config {
@@ -272,6 +286,25 @@ func (s *Store) Unheard() int {
 	return len(s.extractor.queue)
 }
 
+// Unembedded returns how many queries wait for a vector of the embedder's model.
+func (s *Store) Unembedded() int {
+	if s.embedder == nil {
+		return 0
+	}
+
+	return len(s.embedder.queries)
+}
+
+// EmbeddingsLost returns how often a query or a memory did not get a vector of
+// the embedder's model: there were too many at once, or the call failed.
+func (s *Store) EmbeddingsLost() int64 {
+	if s.embedder == nil {
+		return 0
+	}
+
+	return s.embedder.lost.Load()
+}
+
 // QueueLen returns how many exchanges wait for the writer to take them.
 func (s *Store) QueueLen() int { return len(s.queue) }
 
@@ -303,6 +336,7 @@ func (s *Store) Close() error {
 	close(s.queue)
 	s.mu.Unlock()
 	s.extractor.close()
+	s.embedder.close()
 	<-s.done
 	s.index.close()
 

@@ -35,6 +35,7 @@ type table struct {
 	embed    *embed.Table
 	vectors  []int8   // embed.Dim a place
 	sketches []sketch // by place, of what stands there with its neighbours
+	outers   []outer  // by place, as far as it goes; see setOuter
 
 	talkIDs       map[string]int32 // by session
 	talks         []talk
@@ -116,7 +117,7 @@ func (t *table) clear() {
 	t.rows, t.terms = map[int64]int32{}, map[string][]posting{}
 	t.talkIDs, t.speakerIDs, t.called = map[string]int32{}, map[string]int32{}, map[string][]int32{}
 	t.entries, t.records, t.free, t.pinned = nil, nil, nil, nil
-	t.vectors, t.sketches, t.talks, t.speakers = nil, nil, nil, nil
+	t.vectors, t.sketches, t.outers, t.talks, t.speakers = nil, nil, nil, nil, nil
 	t.length, t.conversations, t.said, t.spans, t.bytes = 0, 0, 0, 0, tableBytes
 }
 
@@ -207,6 +208,7 @@ func (t *table) remove(row int64) {
 	t.bytes -= sizeOf(*item)
 	t.length -= len(words)
 	t.leave(place)
+	t.dropOuter(place)
 	t.entries[place], t.records[place], t.sketches[place] = entry{}, nil, sketch{}
 	t.free = append(t.free, place)
 	delete(t.rows, row)

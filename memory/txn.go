@@ -56,6 +56,7 @@ func (s *Store) write(ctx context.Context, f func(context.Context, *txn) error) 
 		return err
 	}
 	s.index.apply(tx.changes)
+	s.embedder.hear(tx.changes)
 	s.briefs.apply(tx.changes)
 
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/routing"
 )
 
 // Question is a call of our own to a model, on somebody's behalf.
@@ -42,7 +43,19 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 	}
 
 	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1}
-	status, reported, err := x.ask(ctx, s.upstreams[m.Upstream], body)
+	answer, status, reported, err := x.ask(ctx, s.upstreams[m.Upstream], "/chat/completions", body)
+	if err == nil {
+		x.answer.Body(answer)
+	}
+	if err = x.book(q, m, status, reported, err); err != nil {
+		return "", fmt.Errorf("asking %s: %w", q.Model, err)
+	}
+	return x.answer.Text(), nil
+}
+
+// book writes a call of our own into the ledger. It returns the call's error, or
+// what its answer says of one.
+func (x *exchange) book(q Question, m *routing.Model, status int, reported *float64, err error) error {
 	x.entry = ledger.Entry{
 		ID: x.id, At: x.start, Tenant: q.Tenant, Agent: q.Agent, User: q.User, ProcessType: "cortex", Background: q.Purpose,
 		RequestedModel: m.Name, RoutedModel: m.Name, AnsweredModel: kept(x.answer.Model), Outcome: ledger.OutcomeOK, Status: status, Total: time.Since(x.start),
@@ -58,36 +71,32 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 		reported = ownFigure(x.answer.Usage)
 	}
 	ledger.Settle(&x.entry, m.Price, nil, reported)
-	s.cfg.Ledger.Record(x.entry)
+	x.s.cfg.Ledger.Record(x.entry)
 	x.measure()
-	if err != nil {
-		return "", fmt.Errorf("asking %s: %w", q.Model, err)
-	}
-	return x.answer.Text(), nil
+	return err
 }
 
 // ask sends a body and reads the answer.
-func (x *exchange) ask(ctx context.Context, u *upstream, body []byte) (status int, reported *float64, err error) {
+func (x *exchange) ask(ctx context.Context, u *upstream, path string, body []byte) (answer []byte, status int, reported *float64, err error) {
 	defer context.AfterFunc(ctx, x.cancel.cancel)()
 	req := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(req)
 	req.Header.SetMethod(fasthttp.MethodPost)
 	req.Header.SetContentType("application/json")
-	u.address(req, "/chat/completions")
+	u.address(req, path)
 	req.SetBodyRaw(body)
 	x.sent = time.Now()
 	resp, err := u.do(req, &x.cancel)
 	if err != nil {
-		return 0, nil, err
+		return nil, 0, nil, err
 	}
 	defer resp.Close()
-	answer, err := readAnswer(resp)
+	answer, err = readAnswer(resp)
 	if err != nil {
 		if x.cancel.cancelled() {
 			err = errCancelled
 		}
-		return 0, nil, err
+		return nil, 0, nil, err
 	}
-	x.answer.Body(answer)
-	return resp.Header.StatusCode(), reportedCost(&resp.Header), nil
+	return answer, resp.Header.StatusCode(), reportedCost(&resp.Header), nil
 }

@@ -39,13 +39,14 @@ type app struct {
 	traces    *otlp.Exporter   // nil when no collector is configured
 	unlock    func() error     // releases the data folder, nil before it is taken
 	server    *proxy.Server
+	serving   chan struct{} // closed when server is set
 	listener  net.Listener
 	served    chan error
 }
 
 // startApp listens, opens the stores and serves. The caller must close it.
 func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger) (_ *app, err error) {
-	a := &app{cfg: cfg, logger: logger, served: make(chan error, 1)}
+	a := &app{cfg: cfg, logger: logger, serving: make(chan struct{}), served: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.release())
@@ -73,6 +74,7 @@ func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger)
 	if a.server, err = proxy.New(pc); err != nil {
 		return nil, err
 	}
+	close(a.serving)
 	go func() { a.served <- a.server.Serve(a.listener) }()
 	return a, nil
 }
@@ -157,7 +159,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 	}
 	a.memory, err = memory.Open(ctx, memory.Config{
 		Path: filepath.Join(a.cfg.DataDir, memoryFile), Logger: a.logger, QueueSize: a.cfg.Memory.Queue, IndexBytes: int64(a.cfg.Memory.IndexBytes),
-		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture), Zone: zones(a.cfg), Model: a.extractor(),
+		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture), Zone: zones(a.cfg), Model: a.extractor(), Embedder: a.embedder(),
 		OnIndex: func(hit bool) {
 			result := "miss"
 			if hit {
@@ -171,6 +173,8 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	a.metrics.Gauge("extractor_queue", "Exchanges that wait for the extractor's model.", func() float64 { return float64(a.memory.Unheard()) })
+	a.metrics.Gauge("embedder_queue", "Queries that wait for a vector of the embedder's model.", func() float64 { return float64(a.memory.Unembedded()) })
+	a.metrics.Counter("embedder_lost_total", "Queries and memories that did not get a vector, for now: too many at once, or a call failed.", func() float64 { return float64(a.memory.EmbeddingsLost()) })
 	a.metrics.Gauge("learn_queue", "Exchanges that wait to be learned.", func() float64 { return float64(a.memory.QueueLen()) })
 	a.metrics.Gauge("memory_up", "1: memory's file can be used; 0: it can't, and exchanges wait.", func() float64 { return up(a.memory.Check) })
 	a.metrics.Gauge("memory_items", "Memories in the store.", func() float64 {

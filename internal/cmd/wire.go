@@ -166,6 +166,32 @@ func zones(cfg config.Config) func(agent string) *time.Location {
 	return func(agent string) *time.Location { return cmp.Or(own[agent], common) }
 }
 
+// embedder has the configured model make vectors, nil when there is none. It
+// begins as soon as the store is open, and so waits for the server.
+func (a *app) embedder() *memory.Embedder {
+	cfg := a.cfg.Memory.Embedder
+	if cfg.Model == "" {
+		return nil
+	}
+	name := "default/" + cfg.Model
+	if m, ok := a.catalogue.Find(cfg.Model); ok {
+		name = m.Upstream + "/" + m.ID
+	}
+	return &memory.Embedder{
+		Model: name, Dimensions: cfg.Dimensions, MinCosine: cfg.MinCosine,
+		Embed: func(ctx context.Context, q memory.Question, texts []string) ([][]float32, error) {
+			select {
+			case <-a.serving:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			return a.server.Embed(ctx, proxy.Question{
+				Purpose: "embedder", Tenant: q.Tenant, Agent: q.Agent, User: q.User, Model: cfg.Model,
+			}, texts, cfg.Dimensions)
+		},
+	}
+}
+
 // extractor asks the model that looks for memories, nil when there is none. The
 // server that it asks through is there before anything is learned.
 func (a *app) extractor() memory.Model {

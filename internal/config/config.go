@@ -195,12 +195,24 @@ type Memory struct {
 	IndexBytes int `yaml:"index_bytes"`
 	// Extractor is off by default: it costs a call for each exchange.
 	Extractor Extractor `yaml:"extractor"`
+	// Embedder is off by default: a table in the binary needs no calls.
+	Embedder Embedder `yaml:"embedder"`
 }
 
 // Extractor says which model looks for memories in what people say, beside the rules.
 type Extractor struct {
 	// Model is a name in models. Empty: none does.
 	Model string `yaml:"model"`
+}
+
+// Embedder says which model's embeddings are used for recall, beside the built-in table.
+type Embedder struct {
+	// Model is a name in models, or any model of the default upstream. Empty: the table alone.
+	Model string `yaml:"model"`
+	// Dimensions is asked of the model. 0: as many as it has.
+	Dimensions int `yaml:"dimensions"`
+	// MinCosine in [0, 1] is the similarity from which on a memory is recalled for its meaning alone.
+	MinCosine float64 `yaml:"min_cosine"`
 }
 
 // Assemble says what is added to a prompt, and where.

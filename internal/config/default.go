@@ -21,7 +21,10 @@ func Default() Config {
 		},
 		Routing: defaultRouting(),
 		Agents:  map[string]Agent{},
-		Memory:  Memory{Enabled: true, Capture: "turns", TurnTTL: 90 * 24 * time.Hour, Timezone: "UTC", Queue: 1024, IndexBytes: 64 << 20},
+		Memory: Memory{
+			Enabled: true, Capture: "turns", TurnTTL: 90 * 24 * time.Hour, Timezone: "UTC", Queue: 1024, IndexBytes: 64 << 20,
+			Embedder: Embedder{MinCosine: 0.6},
+		},
 		Assemble: Assemble{
 			Enabled: true, Placement: "epoch", MaxSystemChars: 32000, ConfidenceThreshold: 0.3,
 			Capture: Capture{Enabled: true, TTL: time.Hour, Bytes: 16 << 20},

@@ -169,6 +169,8 @@ func (c *Config) checkMemory(k *checker) {
 	if c.Memory.Extractor.Model != "" {
 		c.checkModelChoice(k, "memory.extractor.model", c.Memory.Extractor.Model)
 	}
+	k.atLeast("memory.embedder.dimensions", c.Memory.Embedder.Dimensions, 0)
+	within(k, "memory.embedder.min_cosine", c.Memory.Embedder.MinCosine, 0, 1)
 	if u, err := url.Parse(c.OTel.Endpoint); c.OTel.Endpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		k.add("otel.endpoint", "expected a URL such as http://127.0.0.1:4318, got %q", clip(c.OTel.Endpoint))
 	}
