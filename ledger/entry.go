@@ -82,6 +82,13 @@ type Entry struct {
 	// a scaffold but for the share that is held out; empty: none was due.
 	ScaffoldArm string `json:"scaffold_arm,omitempty"`
 
+	// Truncated says that the answer ended because it had reached its limit.
+	Truncated bool `json:"truncated,omitempty"`
+
+	// CorrectedArm is the ScaffoldArm of the conversation's answer before, when
+	// the words of this request correct it; empty: they don't, or it had none.
+	CorrectedArm string `json:"corrected_arm,omitempty"`
+
 	// WarmTokens is how much of this prompt the baseline model would have read
 	// from its cache, had the session stayed with it. Nil: not known, and taken
 	// to be the same share as the routed model's.

@@ -40,7 +40,7 @@ var csvColumns = [...]string{
 	"usage_known", "usage.input", "usage.cached", "usage.cache_write", "usage.cache_write_hour", "usage.output", "usage.reasoning",
 	"injected_memory_tokens", "injected_scaffold_tokens", "scaffold_arm", "warm_tokens", "retry_cost_usd",
 	"cost_usd", "baseline_usd", "saved.routing", "saved.memory", "saved.scaffold", "saved.cache", "saved.retries", "saved.background",
-	"priced", "disputed", "overhead_ns", "first_byte_ns", "total_ns", "memories_used", "fail_open",
+	"priced", "disputed", "overhead_ns", "first_byte_ns", "total_ns", "memories_used", "fail_open", "truncated", "corrected_arm",
 }
 
 // WriteCSV writes a header and a record for each entry. What an entry's JSON

@@ -42,6 +42,7 @@ func randomTraffic(r *rand.Rand, n int, days float64) []Entry {
 		e.At = noon.Add(-time.Duration(r.Float64() * days * 24 * float64(time.Hour)))
 		e.RoutedModel, e.Tier, e.Profile = anyOf(r, "cheap", "dear", "odd"), anyOf(r, "light", "standard", "heavy", ""), anyOf(r, "eco", "")
 		e.Channel, e.Switched, e.ScaffoldArm = anyOf(r, "c1", "c2", "c3"), anyOf(r, "", "", "up", "down", "level"), anyOf(r, "", ArmApplied, ArmHeldOut)
+		e.Truncated, e.CorrectedArm = anyOf(r, true, false), anyOf(r, "", ArmApplied, ArmHeldOut)
 		e.Overhead, e.FirstByte, e.Total = time.Duration(r.Int64N(1e7)), time.Duration(r.Int64N(1e10)), time.Duration(r.Int64N(1e12))
 		Settle(&e, map[string]*Price{"cheap": cheap, "dear": dear}[e.RoutedModel], dear, nil)
 		entries[i] = e

@@ -14,10 +14,10 @@ const columns = `id, at_us, tenant, agent, user, session, channel, process_type,
 	usage_known, input, cached, cache_write, cache_write_hour, output, reasoning,
 	injected_memory, injected_scaffold, scaffold_arm, warm, retry_cost, disputed,
 	cost, baseline, saved_routing, saved_memory, saved_scaffold, saved_cache, saved_retries, saved_background,
-	overhead_ns, first_byte_ns, total_ns, memories_used, fail_open`
+	overhead_ns, first_byte_ns, total_ns, memories_used, fail_open, truncated, corrected_arm`
 
 // width is the number of columns.
-const width = 48
+const width = 50
 
 // columnSet has a bit for each column.
 type columnSet uint64
@@ -81,7 +81,7 @@ func appendValues(to []any, e *Entry) []any {
 		e.InjectedMemoryTokens, e.InjectedScaffoldTokens, e.ScaffoldArm, warm, int64(toNano(e.RetryCost)), e.Disputed,
 		cost, baseline, amount(e.Saved.Routing), amount(e.Saved.Memory), amount(e.Saved.Scaffold),
 		amount(e.Saved.Cache), amount(e.Saved.Retries), amount(e.Saved.Background),
-		int64(e.Overhead), int64(e.FirstByte), int64(e.Total), int64(e.MemoriesUsed), e.FailOpen,
+		int64(e.Overhead), int64(e.FirstByte), int64(e.Total), int64(e.MemoriesUsed), e.FailOpen, e.Truncated, e.CorrectedArm,
 	)
 }
 
@@ -99,7 +99,7 @@ func scan(row interface{ Scan(...any) error }, extra ...any) (Entry, error) {
 		&e.UsageKnown, &e.Usage.Input, &e.Usage.Cached, &e.Usage.CacheWrite, &e.Usage.CacheWriteHour, &e.Usage.Output, &e.Usage.Reasoning,
 		&e.InjectedMemoryTokens, &e.InjectedScaffoldTokens, &e.ScaffoldArm, &e.WarmTokens, &retries, &e.Disputed,
 		&cost, &baseline, &saved[0], &saved[1], &saved[2], &saved[3], &saved[4], &saved[5],
-		&e.Overhead, &e.FirstByte, &e.Total, &e.MemoriesUsed, &e.FailOpen,
+		&e.Overhead, &e.FirstByte, &e.Total, &e.MemoriesUsed, &e.FailOpen, &e.Truncated, &e.CorrectedArm,
 	)...)
 	if err != nil {
 		return Entry{}, err

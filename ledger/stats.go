@@ -218,7 +218,7 @@ func addRows(ctx context.Context, tx *sql.Tx, q StatsQuery, from, to int64, whic
 
 // summed are the columns that sums and groups are made of.
 const summed = `at_us, agent, channel, background, routed_model, profile, tier, switched, outcome,
-	input, cached, cache_write, cache_write_hour, output, reasoning, injected_memory, injected_scaffold, scaffold_arm, disputed,
+	input, cached, cache_write, cache_write_hour, output, reasoning, injected_memory, injected_scaffold, scaffold_arm, truncated, corrected_arm, disputed,
 	cost, baseline, saved_routing, saved_memory, saved_scaffold, saved_cache, saved_retries, saved_background,
 	overhead_ns, first_byte_ns, total_ns`
 
@@ -230,7 +230,7 @@ func scanSummed(rows *sql.Rows) (Entry, error) {
 	var saved [numComponents]nano
 	err := rows.Scan(&at, &e.Agent, &e.Channel, &e.Background, &e.RoutedModel, &e.Profile, &e.Tier, &e.Switched, &e.Outcome,
 		&e.Usage.Input, &e.Usage.Cached, &e.Usage.CacheWrite, &e.Usage.CacheWriteHour, &e.Usage.Output, &e.Usage.Reasoning,
-		&e.InjectedMemoryTokens, &e.InjectedScaffoldTokens, &e.ScaffoldArm, &e.Disputed,
+		&e.InjectedMemoryTokens, &e.InjectedScaffoldTokens, &e.ScaffoldArm, &e.Truncated, &e.CorrectedArm, &e.Disputed,
 		&cost, &baseline, &saved[0], &saved[1], &saved[2], &saved[3], &saved[4], &saved[5],
 		&e.Overhead, &e.FirstByte, &e.Total)
 	if err != nil {

@@ -24,7 +24,7 @@ func full() Entry {
 		Streamed: true, Status: 200, Outcome: OutcomeOK,
 		Usage:      Usage{Input: 5, Cached: 1, CacheWrite: 2, CacheWriteHour: 1, Output: 4, Reasoning: 3},
 		UsageKnown: true, InjectedMemoryTokens: 6, InjectedScaffoldTokens: 7, WarmTokens: ptr(int64(8)), RetryCost: 0.5,
-		ScaffoldArm: ArmHeldOut, Disputed: true,
+		ScaffoldArm: ArmHeldOut, Truncated: true, CorrectedArm: ArmApplied, Disputed: true,
 		Cost: ptr(1.000000001), Baseline: ptr(3.0), Priced: true,
 		Saved:    Savings{Routing: 2.75, Memory: -0.125, Scaffold: -0.0625, Cache: -0.062500001, Retries: -0.25, Background: -0.25},
 		Overhead: 9 * time.Microsecond, FirstByte: 10 * time.Millisecond, Total: 11 * time.Second,
@@ -152,8 +152,8 @@ func TestRecent(t *testing.T) {
 // another a day later, and one of another tenant.
 func traffic() []Entry {
 	entries := []Entry{
-		{ID: "1", Tenant: "a", Agent: "x", RoutedModel: "cheap", Tier: "light", Profile: "eco", Channel: "c1", At: noon, InjectedMemoryTokens: 100, ScaffoldArm: ArmApplied, Total: 2 * time.Millisecond},
-		{ID: "2", Tenant: "a", Agent: "x", RoutedModel: "odd", Tier: "heavy", Profile: "eco", Channel: "c2", At: noon, ScaffoldArm: ArmHeldOut, Switched: "down"},
+		{ID: "1", Tenant: "a", Agent: "x", RoutedModel: "cheap", Tier: "light", Profile: "eco", Channel: "c1", At: noon, InjectedMemoryTokens: 100, ScaffoldArm: ArmApplied, Truncated: true, Total: 2 * time.Millisecond},
+		{ID: "2", Tenant: "a", Agent: "x", RoutedModel: "odd", Tier: "heavy", Profile: "eco", Channel: "c2", At: noon, ScaffoldArm: ArmHeldOut, CorrectedArm: ArmApplied, Switched: "down"},
 		{ID: "3", Tenant: "a", Agent: "y", RoutedModel: "cheap", Tier: "light", Profile: "premium", Channel: "c1", At: noon.Add(24 * time.Hour)},
 		{ID: "4", Tenant: "b", Agent: "x", RoutedModel: "cheap", At: noon},
 	}
@@ -237,7 +237,7 @@ func TestStatsShape(t *testing.T) {
 		`"overspent":{"routing":0,"memory":0.000055,"scaffold":0,"cache":0,"retries":0,"background":0},"unpriced":1,"disputed":0,` +
 		`"tokens":{"input":2000,"cached":1000,"cache_write":0,"output":20,"reasoning":10,"injected_memory":100,"injected_scaffold":0},` +
 		`"cache_hit_share":0.5,"tiers":{"heavy":1,"light":1},"switches":{"down":1},"outcomes":{"ok":2},` +
-		`"scaffold":{"applied":{"requests":1,"output":10,"cost_usd":0.0006},"held_out":{"requests":1,"output":10,"cost_usd":0}},` +
+		`"scaffold":{"applied":{"requests":1,"output":10,"truncated":1,"corrected":1,"cost_usd":0.0006},"held_out":{"requests":1,"output":10,"truncated":0,"corrected":0,"cost_usd":0}},` +
 		`"background":{"calls":0,"tokens":0,"cost_usd":0},` +
 		`"latency_ms":{"overhead":{"p50":0,"p95":0,"p99":0},"first_byte":{"p50":0,"p95":0,"p99":0},"total":{"p50":1.92,"p95":2.0352,"p99":2.04544}}`
 	want := `{"total":{` + sum + `},"groups":[{"key":"x",` + sum + `}]}`

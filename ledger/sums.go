@@ -24,8 +24,8 @@ type sums struct {
 }
 
 type armSums struct {
-	requests, output int64
-	cost             nano
+	requests, output, truncated, corrected int64
+	cost                                   nano
 }
 
 type backgroundSums struct {
@@ -72,6 +72,9 @@ func (s *sums) counters() []*int64 {
 			all = append(all, &h[i])
 		}
 	}
+	for i := range s.arms {
+		all = append(all, &s.arms[i].truncated, &s.arms[i].corrected)
+	}
 
 	return all
 }
@@ -100,6 +103,12 @@ func (s *sums) count(e *Entry) {
 	if i := slices.Index(arms[:], e.ScaffoldArm); i >= 0 {
 		s.arms[i].requests++
 		s.arms[i].output += e.Usage.Output
+		if e.Truncated {
+			s.arms[i].truncated++
+		}
+	}
+	if i := slices.Index(arms[:], e.CorrectedArm); i >= 0 {
+		s.arms[i].corrected++
 	}
 	if e.Overhead > 0 {
 		s.overhead.observe(e.Overhead)

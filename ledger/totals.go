@@ -42,7 +42,7 @@ type Totals struct {
 	Outcomes map[string]int64 `json:"outcomes"` // Requests by outcome.
 
 	// Scaffold compares the arms of the scaffold's trial: ArmApplied,
-	// ArmHeldOut.
+	// ArmHeldOut. Both are always there.
 	Scaffold map[string]Arm `json:"scaffold"`
 
 	Background Background  `json:"background"`
@@ -58,9 +58,11 @@ type Tokens struct {
 
 // Arm is one arm of the scaffold's trial.
 type Arm struct {
-	Requests int64   `json:"requests"`
-	Output   int64   `json:"output"` // Tokens.
-	CostUSD  float64 `json:"cost_usd"`
+	Requests  int64   `json:"requests"`
+	Output    int64   `json:"output"`    // Tokens.
+	Truncated int64   `json:"truncated"` // Answers that ended at their limit.
+	Corrected int64   `json:"corrected"` // Answers that the human's next words corrected.
+	CostUSD   float64 `json:"cost_usd"`
 }
 
 // Background is what our own calls took.
@@ -100,8 +102,8 @@ func (s *sums) totals() Totals {
 		Latency:       LatencyInMS{s.overhead.percentiles(), s.firstByte.percentiles(), s.total.percentiles()},
 	}
 	for i, a := range s.arms {
-		if a.requests > 0 {
-			t.Scaffold[arms[i]] = Arm{Requests: a.requests, Output: a.output, CostUSD: a.cost.usd()}
+		t.Scaffold[arms[i]] = Arm{
+			Requests: a.requests, Output: a.output, Truncated: a.truncated, Corrected: a.corrected, CostUSD: a.cost.usd(),
 		}
 	}
 

@@ -46,6 +46,7 @@ type exchange struct {
 	askedUsage bool // the usage chunk of a stream was our wish, not the client's
 	scored     bool // score and shape hold
 	words      string
+	corrects   bool     // they say that the answer before was wrong
 	before     string   // what the assistant said before them, when they may accept it
 	opens      bool     // by all we can tell, a conversation's first turn
 	humans     []int    // indices of the human messages, oldest first
@@ -204,6 +205,8 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 	if e.UsageKnown && x.s.cfg.Router != nil && x.request.Session != "" {
 		x.s.cfg.Router.Served(&x.request, x.billed(), e.Usage, e.InjectedMemoryTokens+e.InjectedScaffoldTokens)
 	}
+	e.Truncated = x.answer.Cut
+	x.s.trial.settle(x)
 	x.s.cfg.Ledger.Record(*e)
 	if !x.outdated() {
 		x.s.captures.keep(x)

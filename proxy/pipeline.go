@@ -226,8 +226,11 @@ func (x *exchange) stepScore(context.Context) error {
 	x.humans, x.words = x.view.Said(func(text string) string { return scoring.HumanText(assemble.Strip(excerpt(text))) })
 	if n := len(x.humans); n > 0 {
 		x.human = x.humans[n-1]
-		if len(x.words) <= maxReply && x.human > 0 && x.view.Messages[x.human-1].Role == chat.RoleAssistant {
-			x.before = x.view.Text(x.human - 1)
+		if x.human > 0 && x.view.Messages[x.human-1].Role == chat.RoleAssistant {
+			if len(x.words) <= maxReply {
+				x.before = x.view.Text(x.human - 1)
+			}
+			x.corrects = scoring.Corrects(x.words, x.before)
 		}
 	}
 	var guessed bool

@@ -101,6 +101,7 @@ type Server struct {
 	steps     seldom       // log lines of smart steps that fail
 	captures  *captures
 	clients   clients
+	trial     trial
 	forgets   atomic.Int64 // calls that made memory forget something
 }
 

@@ -11,6 +11,7 @@ type Answer struct {
 	Model    string // the model that the upstream says answered
 	Usage    []byte // the last usage object, raw; nil if none came
 	Finished bool   // a finish_reason or [DONE] was seen
+	Cut      bool   // the model stopped because it had reached its limit
 	Failed   bool   // an error came inside a 200, or a body that is not JSON
 	text     []byte
 }
@@ -52,7 +53,7 @@ type chunk struct {
 	array                 bool // choices is an array
 	choices               int
 	says                  bool // a choice ends, or its delta or message holds something
-	finished, failed      bool
+	finished, cut, failed bool
 }
 
 // read walks an answer once. said names the field of a choice that holds its
@@ -91,6 +92,7 @@ func (a *Answer) read(data []byte, said string) (c chunk, ok bool) {
 		a.Usage = bytes.Clone(data[own.Start:own.End])
 	}
 	a.Finished = a.Finished || c.finished
+	a.Cut = a.Cut || c.cut
 	a.Failed = a.Failed || c.failed
 	if room := maxAnswerText - len(a.text); c.content.Found() && room > 0 {
 		text := decode(data[c.content.Start:c.content.End])
@@ -118,7 +120,8 @@ func (c *chunk) walkChoices(w *walker, said string) {
 				kind := w.peek()
 				c.says = c.says || kind != 'n'
 				c.finished = c.finished || kind == '"' && c.choices == 0
-				w.skip()
+				at := w.skip()
+				c.cut = c.cut || string(w.b[at.Start:at.End]) == `"length"`
 			case string(key) == said:
 				c.walkSaid(w)
 			case string(key) == "usage" && c.choices == 0:

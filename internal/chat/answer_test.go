@@ -12,11 +12,12 @@ import (
 type account struct {
 	Model, Usage, Text string
 	Finished, Failed   bool
+	Cut                bool
 	Hidden             int // how many frames were the extra usage chunk
 }
 
 func accountOf(a *Answer, hidden int) account {
-	return account{a.Model, string(a.Usage), a.Text(), a.Finished, a.Failed, hidden}
+	return account{a.Model, string(a.Usage), a.Text(), a.Finished, a.Failed, a.Cut, hidden}
 }
 
 func TestAnswerFrames(t *testing.T) {
@@ -90,6 +91,10 @@ func TestAnswerFrames(t *testing.T) {
 		{"usage in a field of Groq's", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":{"id":"r-1","usage":`+usage+`}}`, 1) + done, whole},
 		{"usage in two places", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":{"usage":{}},"usage":`+usage+`}`, 1) + done, whole},
 		{"odd fields of Groq's", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":[{"usage":{}}]}`, 1) + done, unpriced},
+		{
+			"cut at its limit", hello + rest + strings.Replace(stop, "stop", "length", 1) + done,
+			account{Model: "m-1", Text: "Hello", Finished: true, Cut: true},
+		},
 		{"usage without choices is shown", hello + rest + stop + `data: {"usage":` + usage + "}\n\n" + done, whole},
 	}
 	for _, tt := range tests {
@@ -120,6 +125,7 @@ func TestAnswerBody(t *testing.T) {
 			account{Model: "m-1", Usage: `{"prompt_tokens":12345678901234567890}`, Text: "Hi\né", Finished: true},
 		},
 		{"tool calls", `{"model":"m","choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}`, account{Model: "m", Finished: true}},
+		{"cut at its limit", `{"model":"m","choices":[{"message":{"content":"x"},"finish_reason":"length"}]}`, account{Model: "m", Text: "x", Finished: true, Cut: true}},
 		{"usage null", `{"model":"m","choices":[],"usage":null}`, account{Model: "m"}},
 		{"error in a 200", `{"error":{"message":"no"}}`, account{Failed: true}},
 		{"error and choices", `{"model":"m","error":{"message":"no"},"choices":[{"message":{"content":"x"}}]}`, account{Model: "m", Text: "x", Failed: true}},

@@ -69,8 +69,9 @@ func reportStats(groups, days ledger.Stats, by string, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\ntiers: %s\noutcomes: %s\nmodel switches: %s\n", counts(t.Tiers), counts(t.Outcomes), counts(t.Switches))
 	for _, arm := range []string{ledger.ArmApplied, ledger.ArmHeldOut} {
-		if a, ok := t.Scaffold[arm]; ok {
-			fmt.Fprintf(out, "scaffold %s: %d requests, %.0f tokens of answer each, $%.6f\n", arm, a.Requests, float64(a.Output)/float64(a.Requests), a.CostUSD)
+		if a := t.Scaffold[arm]; a.Requests > 0 {
+			fmt.Fprintf(out, "scaffold %s: %d requests, %.0f tokens of answer each, %d cut at their limit, %d corrected, $%.6f\n",
+				arm, a.Requests, float64(a.Output)/float64(a.Requests), a.Truncated, a.Corrected, a.CostUSD)
 		}
 	}
 	if b := t.Background; b.Calls > 0 {
