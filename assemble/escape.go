@@ -153,11 +153,21 @@ func disarm(line string) string {
 	if strings.HasPrefix(line, "#") {
 		line = `\` + line
 	}
-	if strings.Contains(line, "INST]") { // the turn marks of Llama 2 and Mistral
-		line = strings.NewReplacer("[INST]", "(INST)", "[/INST]", "(/INST)").Replace(line)
+	if strings.IndexByte(line, '[') >= 0 {
+		line = bracketMarks.Replace(line)
 	}
 	return line
 }
+
+// bracketMarks are the turn marks of Llama 2 and Mistral, which servers that fill in a chat template may read as such
+// wherever they stand.
+var bracketMarks = strings.NewReplacer(
+	"[INST]", "(INST)", "[/INST]", "(/INST)",
+	"[SYSTEM_PROMPT]", "(SYSTEM_PROMPT)", "[/SYSTEM_PROMPT]", "(/SYSTEM_PROMPT)",
+	"[AVAILABLE_TOOLS]", "(AVAILABLE_TOOLS)", "[/AVAILABLE_TOOLS]", "(/AVAILABLE_TOOLS)",
+	"[TOOL_RESULTS]", "(TOOL_RESULTS)", "[/TOOL_RESULTS]", "(/TOOL_RESULTS)",
+	"[TOOL_CONTENT]", "(TOOL_CONTENT)", "[TOOL_CALLS]", "(TOOL_CALLS)", "[CALL_ID]", "(CALL_ID)", "[ARGS]", "(ARGS)",
+)
 
 // decoration is what may stand around a role name that begins a line, or around its colon.
 const decoration = "#*_~`'\"()[]{}|=-‹›/\\ "

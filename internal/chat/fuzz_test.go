@@ -178,7 +178,8 @@ func (p *plan) readMessages(t *testing.T, v *View) {
 		}
 	}
 	if p.prefixed {
-		if !strings.HasPrefix(after[p.user].Text, valid(p.prefix)) {
+		text, parts := after[p.user].Text, p.v.Messages[p.user].Kind == KindParts
+		if !strings.Contains(text, valid(p.prefix)) || !parts && !strings.HasPrefix(text, valid(p.prefix)) {
 			t.Errorf("message %d of %q does not start with %q", p.user, v.Raw, p.prefix)
 		}
 		before[p.user], after[p.user] = seen{}, seen{}

@@ -194,8 +194,11 @@ func (v *View) AppendSystem(text string) (e Edit, ok bool) {
 	return Edit{}, false
 }
 
-// PrefixUser puts text before what message i says. ok is false for content
-// that has no place for it.
+// PrefixUser puts text before what message i says; where it has parts, before
+// the last that is text, so after tool results, and after a document that the
+// client has cached for more than one question. Where cache_control stands
+// makes no difference, since clients move it on with each turn. ok is false for
+// content that has no place for it.
 func (v *View) PrefixUser(i int, text string) (e Edit, ok bool) {
 	m := &v.Messages[i]
 	at := m.Content.Start + 1
@@ -206,6 +209,12 @@ func (v *View) PrefixUser(i int, text string) (e Edit, ok bool) {
 		b := appendTextPart(nil, text)
 		if m.parts[0] < m.parts[1] {
 			b = append(b, ',')
+		}
+		for k := m.parts[1] - 1; k > m.parts[0]; k-- {
+			if p := &v.parts[k]; p.text.Found() {
+				at = p.span.Start
+				break
+			}
 		}
 		return Edit{Span{at, at}, b}, true
 	}

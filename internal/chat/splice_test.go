@@ -182,6 +182,18 @@ func TestPrefixUser(t *testing.T) {
 			`[{"role":"user","content":[{"type":"text","text":"# R\n\\o/"},{"type":"image_url","image_url":{"url":"data:,x"}}]}]`,
 		},
 		{
+			"a document that is cached", `[{"role":"user","content":[{"type":"text","text":"doc","cache_control":{"type":"ephemeral"}}, {"type":"text","text":"q"} ]}]`,
+			`[{"role":"user","content":[{"type":"text","text":"doc","cache_control":{"type":"ephemeral"}}, {"type":"text","text":"# R\n\\o/"},{"type":"text","text":"q"} ]}]`,
+		},
+		{
+			"the same when the mark has moved on", `[{"role":"user","content":[{"type":"text","text":"doc"}, {"type":"text","text":"q"} ]}]`,
+			`[{"role":"user","content":[{"type":"text","text":"doc"}, {"type":"text","text":"# R\n\\o/"},{"type":"text","text":"q"} ]}]`,
+		},
+		{
+			"tool results come first", `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"x"},{"type":"text","text":"q"}]}]`,
+			`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"x"},{"type":"text","text":"# R\n\\o/"},{"type":"text","text":"q"}]}]`,
+		},
+		{
 			"empty parts", `[{"role":"user","content":[ ]}]`,
 			`[{"role":"user","content":[{"type":"text","text":"# R\n\\o/"} ]}]`,
 		},

@@ -42,7 +42,7 @@ func runReview(ctx context.Context, args []string, o IO) error {
 		return err
 	}
 	report := review.Prompt(text, review.Options{
-		Now: time.Now(), Tokens: assemble.EstimateTokens, Secret: func(line string) bool { return memory.Redact(line) != line },
+		Now: time.Now(), Tokens: assemble.EstimateTokens, Secret: func(line string) bool { return memory.Redact(line) != line || hidden(line) },
 		Injection: func(line string) string {
 			if v := memory.Scan(line); v.Action != memory.Allow {
 				return v.Reason
@@ -59,6 +59,12 @@ func runReview(ctx context.Context, args []string, o IO) error {
 		err = errors.New("the prompt has critical faults")
 	}
 	return err
+}
+
+// hidden reports whether a line of the author's holds a secret that the server
+// has redacted for showing it. In a note it was redacted before it was stored.
+func hidden(line string) bool {
+	return strings.Contains(line, "[redacted:") && !strings.HasPrefix(strings.TrimSpace(line), "- [")
 }
 
 func readPrompt(in io.Reader) (string, error) {

@@ -83,6 +83,8 @@ func TestRules(t *testing.T) {
 		{"who is it?", "Never guess.\n", []string{"suggestion no_identity 1"}},
 		{"what must it not do?", "# Identity\nYou are Atlas.\n", []string{"suggestion no_limits 1"}},
 		{"identity after knowledge", "# Knowledge Context\nLattice is in Rust.\n# Role\nNever guess.\n", []string{"consistency order 3"}},
+		{"the parts of an identity", "# Role\nNever guess.\n# Soul\nDry.\n# Identity\nYou are Atlas.\n", []string{"consistency order 3"}},
+		{"the parts in order", "# Soul\nDry.\n# Identity\nYou are Atlas.\n# Role\nNever guess.\n", nil},
 		{"a long list", sound + "# Projects\n" + strings.Repeat("- Repo.\n", 40), []string{"efficiency long_list 36"}},
 		{
 			"nearly all of it is one layer", sound + "# Knowledge Context\n" + words(6000),

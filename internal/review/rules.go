@@ -49,8 +49,25 @@ func (r *reviewer) emptySections() {
 // before what it knows.
 var inOrder = []string{"identity", "knowledge", "working", "runtime"}
 
-// order finds an identity after what it should stand before.
+// identityOrder is the order of the parts of an identity: how it is, who it
+// is, what it does.
+var identityOrder = []string{"soul", "identity", "role"}
+
+// order finds an identity after what it should stand before, and its parts out
+// of their order.
 func (r *reviewer) order() {
+	last := -1
+	for _, s := range r.doc.sections {
+		at := slices.Index(identityOrder, strings.ToLower(s.name))
+		if s.added || s.line < 0 || at < 0 { // what is added has its files in order
+			continue
+		}
+		if at < last {
+			r.add(Consistency, "order", r.doc.lines[s.line], fmt.Sprintf("%q stands after %q; the order is Soul, Identity, Role.", s.name, identityOrder[last]))
+			break
+		}
+		last = at
+	}
 	worst := ""
 	for _, s := range r.doc.sections {
 		at := slices.Index(inOrder, s.layer)
