@@ -70,6 +70,7 @@ func TestRedact(t *testing.T) {
 		},
 		{"hidden already", "password: [redacted:password]", "password: [redacted:password]"},
 		{"card, then digits", "4111 1111 1111 1111 12345", "[redacted:card] 12345"},
+		{"card with spaces that don't break", "4111\u00a01111\u202f1111\u00a01111.", "[redacted:card]."},
 		{"card of 13", "4222222222222", "[redacted:card]"},
 		{"card at the end of a word", "x4111111111111111", "x4111111111111111"},
 		{"card before a word", "4111111111111111x", "4111111111111111x"},

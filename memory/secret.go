@@ -280,8 +280,8 @@ func value(text string, i int) (from, to int) {
 func card(text string, _ int) (from, to int) {
 	digits := 0
 	for i := 0; i < len(text) && digits < 19; i++ {
-		if digits >= 4 && (text[i] == ' ' || text[i] == '-') {
-			i++
+		if digits >= 4 {
+			i += separator(text[i:])
 		}
 		if i == len(text) || !isDigit(text[i]) {
 			break
@@ -293,6 +293,18 @@ func card(text string, _ int) (from, to int) {
 	}
 
 	return 0, to
+}
+
+// separator is the length of what may stand between the digits of a card at
+// the start of text: a hyphen or a space, also one that keeps a line together.
+func separator(text string) int {
+	for _, s := range []string{" ", "-", "\u00a0", "\u202f"} {
+		if strings.HasPrefix(text, s) {
+			return len(s)
+		}
+	}
+
+	return 0
 }
 
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
