@@ -300,37 +300,36 @@ func TestDecideUnknownProfile(t *testing.T) {
 // TestTurnKeepsItsModel holds that a growing tool loop does not change the
 // model, although the balance of costs does.
 func TestTurnKeepsItsModel(t *testing.T) {
-	r := newTestRouter(t, func(c *Config) {
-		models := testModels()
-		models[1].Price = &ledger.Price{Input: 4, Output: 4} // mid: dear to read, cheap to write
-		models[3].Price = &ledger.Price{Input: 1, Output: 20}
-		c.Catalogue = newTestCatalogue(t, models...)
-	})
-	req := request("coder", standard)
-	req.InputTokens = 100
-	if got := nameOf(decide(t, r, req).Model); got != "mid" {
-		t.Fatalf("the turn begins with %q, want mid", got)
-	}
-	req.InputTokens = 20_000
-	if d := decide(t, r, req); nameOf(d.Model) != "mid" || d.Reason != reasonTurn {
-		t.Errorf("it goes on with %q because of %q, want mid because of the turn", nameOf(d.Model), d.Reason)
-	}
 	tests := []struct {
 		name   string
 		change func(*Request)
 		want   string
 	}{
+		{"the same turn", func(*Request) {}, "mid"},
 		{"another turn", func(q *Request) { q.Turn = "2" }, "coder"},
 		{"another model named", func(q *Request) { q.Model = "small" }, "small"},
+		{"another profile asked for", func(q *Request) { q.Profile = "premium" }, "large"},
 		{"a tool brought a picture, which mid can't see", func(q *Request) { q.Needs.Vision = true }, "coder"},
-		{"a task override", func(q *Request) { q.Model, q.TaskType = "auto", "coding" }, "coder"},
+		{"a task override", func(q *Request) { q.TaskType, q.Profile = "coding", "balanced" }, "coder"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			other := req
-			tt.change(&other)
-			if got := nameOf(decide(t, r, other).Model); got != tt.want {
-				t.Errorf("Decide() takes %q, want %q", got, tt.want)
+			r := newTestRouter(t, func(c *Config) {
+				models := testModels()
+				models[1].Price = &ledger.Price{Input: 4, Output: 4} // mid: dear to read, cheap to write
+				models[3].Price = &ledger.Price{Input: 1, Output: 20}
+				c.Catalogue = newTestCatalogue(t, models...)
+			})
+			req := request("coder", standard)
+			req.InputTokens = 100
+			if got := nameOf(decide(t, r, req).Model); got != "mid" {
+				t.Fatalf("the turn begins with %q, want mid", got)
+			}
+			req.InputTokens = 20_000
+			tt.change(&req)
+			d := decide(t, r, req)
+			if got := nameOf(d.Model); got != tt.want || got == "mid" && d.Reason != reasonTurn {
+				t.Errorf("Decide() takes %q because of %q, want %q", got, d.Reason, tt.want)
 			}
 		})
 	}
