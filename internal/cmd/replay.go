@@ -134,18 +134,14 @@ func stepper(ctx context.Context, p *progress) func() error {
 }
 
 func reportResults(results []replay.Result, out io.Writer) error {
-	base := results[0]
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "\trequests\tcost $\tsaved $\tsaved\tup\tdown\tcache lost $\tbelow tier\trefused\tunpriced\t\n")
 	for _, r := range results {
-		saved, share := "unknown", "" // what is in one sum and not in the other is nothing saved
-		if base.Unpriced+base.Refused+r.Unpriced+r.Refused == 0 {
-			saved = fmt.Sprintf("%+.6f", base.CostUSD-r.CostUSD)
-			if base.CostUSD > 0 {
-				share = fmt.Sprintf("%+.1f %%", 100*(base.CostUSD-r.CostUSD)/base.CostUSD)
-			}
+		share := ""
+		if r.OfUSD > 0 {
+			share = fmt.Sprintf("%+.1f %%", 100*r.SavedUSD/r.OfUSD)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.6f\t%s\t%s\t%d\t%d\t%.6f\t%d\t%d\t%d\t\n", r.Name, r.Requests, r.CostUSD, saved, share,
+		fmt.Fprintf(w, "%s\t%d\t%.6f\t%+.6f\t%s\t%d\t%d\t%.6f\t%d\t%d\t%d\t\n", r.Name, r.Requests, r.CostUSD, r.SavedUSD, share,
 			r.Up, r.Down, r.LostUSD, r.BelowTier, r.Refused, r.Unpriced)
 	}
 	return w.Flush()

@@ -155,11 +155,11 @@ func TestTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Result{
-		{Name: Baseline, Requests: 3, CostUSD: 1 + 1 + 1, BelowTier: 2},
-		{Name: Recorded, Requests: 3, CostUSD: 15},
-		{Name: Configured, Requests: 3, CostUSD: 0.1 + 5 + 1, Up: 1, Down: 1, BelowTier: 1},
-		{Name: "cheap", Requests: 3, CostUSD: 0.3},
-		{Name: "synthetic", Requests: 3, CostUSD: 0.1 + 5 + 5, Up: 1},
+		{Name: Baseline, Requests: 3, CostUSD: 1 + 1 + 1, OfUSD: 3, BelowTier: 2},
+		{Name: Recorded, Requests: 3, CostUSD: 15, SavedUSD: -12, OfUSD: 3},
+		{Name: Configured, Requests: 3, CostUSD: 0.1 + 5 + 1, SavedUSD: -3.1, OfUSD: 3, Up: 1, Down: 1, BelowTier: 1},
+		{Name: "cheap", Requests: 3, CostUSD: 0.3, SavedUSD: 2.7, OfUSD: 3},
+		{Name: "synthetic", Requests: 3, CostUSD: 0.1 + 5 + 5, SavedUSD: -7.1, OfUSD: 3, Up: 1},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(near)); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)

@@ -15,6 +15,8 @@ type Result struct {
 	Unpriced  int     `json:"unpriced"` // of a model without a price; they are in no sum
 	Refused   int     `json:"refused"`  // that no known model could serve
 	CostUSD   float64 `json:"cost_usd"`
+	SavedUSD  float64 `json:"saved_usd"`      // against the baseline, over the requests whose cost is known with both; see [Traffic]
+	OfUSD     float64 `json:"saved_of_usd"`   // what the baseline cost for those
 	LostUSD   float64 `json:"cache_lost_usd"` // of CostUSD: prompts read anew because another model had read them before
 	Up        int     `json:"up"`             // changes of a conversation's model
 	Down      int     `json:"down"`
@@ -52,12 +54,13 @@ func run(name string, steps []Step, c chooser, profile routing.Profile, ttl time
 	return p.result
 }
 
-func (p *play) step(s *Step) {
+// step serves a request and returns what it cost; false when that is not known.
+func (p *play) step(s *Step) (usd float64, priced bool) {
 	r := &p.result
 	m := p.chooser.choose(s)
 	if m == nil {
 		r.Refused++
-		return
+		return 0, false
 	}
 	r.Requests++
 	u, usd, lost, priced := p.provider.answer(s, m)
@@ -78,6 +81,7 @@ func (p *play) step(s *Step) {
 	if t, ok := rank(p.profile, m.Name); ok && t < s.Request.Score.Tier && !s.Request.Terse {
 		r.BelowTier++
 	}
+	return usd, priced
 }
 
 // cheaper reports whether one model's prompts cost less than another's.

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/understudy-ai/understudy/ledger"
@@ -25,7 +26,7 @@ func Traffic(cfg routing.Config, steps []Step, done func() error) ([]Result, err
 	if err != nil {
 		return nil, err
 	}
-	base := func(s *Step) *routing.Model {
+	named := func(s *Step) *routing.Model {
 		if _, virtual := routing.Virtual(s.Request.Model); virtual || s.Request.Model == "" {
 			m, _ := configured.router.Default(s.Request.ProcessType)
 			return m
@@ -33,7 +34,7 @@ func Traffic(cfg routing.Config, steps []Step, done func() error) ([]Result, err
 		m, _ := cfg.Catalogue.Billed(s.Request.Model)
 		return m
 	}
-	ways := []way{{Baseline, cfg.Profile, given{base}}, {Configured, cfg.Profile, configured}}
+	ways := []way{{Baseline, cfg.Profile, given{named}}, {Configured, cfg.Profile, configured}}
 	if slices.ContainsFunc(steps, func(s Step) bool { return s.Model != "" }) {
 		recorded := func(s *Step) *routing.Model {
 			m, _ := cfg.Catalogue.Billed(s.Model)
@@ -49,10 +50,21 @@ func Traffic(cfg routing.Config, steps []Step, done func() error) ([]Result, err
 		ways = append(ways, way{name, name, as{r, name}})
 	}
 	var results []Result
+	var base []float64 // what each step costs by the baseline, the first way; NaN: not known
 	for _, w := range ways {
 		p := newPlay(w.name, w.chooser, cfg.Profiles[w.profile], cfg.Session.CacheTTL)
 		for i := range steps {
-			p.step(&steps[i])
+			usd, priced := p.step(&steps[i])
+			if !priced {
+				usd = math.NaN()
+			}
+			if w.name == Baseline {
+				base = append(base, usd)
+			}
+			if saved := base[i] - usd; !math.IsNaN(saved) {
+				p.result.SavedUSD += saved
+				p.result.OfUSD += base[i]
+			}
 			if err := done(); err != nil {
 				return nil, err
 			}
