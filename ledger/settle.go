@@ -133,16 +133,18 @@ func reckon(e *Entry, routed, baseline *Price, reported *float64) (bill, bool) {
 	// How far the upstream's bill is from our price list. It applies to the
 	// baseline too where that is the same price, lest a discount on the bill
 	// look like a saving.
-	factor := 1.0
+	factor, same := 1.0, baseline.Same(routed)
 	if reported != nil {
 		e.Disputed = known && disputed(*reported, cost)
 		if cost > 0 {
 			factor = *reported / cost
+		} else if same { // At a price of 0 there is nothing to split the bill by.
+			return bill{cost: toNano(*reported), baseline: toNano(*reported)}, true
 		}
 		cost = *reported
 	}
 	baseFactor := 1.0
-	if baseline.Same(routed) {
+	if same {
 		baseFactor = factor
 	}
 

@@ -111,6 +111,10 @@ func TestSettle(t *testing.T) {
 			// 10,000 at 3.75 against 8,000 at .3 and 2,000 at 3.75.
 			&amounts{0.039, 0.0114, Savings{Cache: -0.0276}},
 		},
+		{
+			"a bill for what is said to be free is the baseline's, too, on the same model", injecting, &Price{}, &Price{}, ptr(0.02),
+			&amounts{Cost: 0.02, Baseline: 0.02},
+		},
 		{"a reported cost of 0 says nothing", ok, cheap, dear, ptr(0.0), &amounts{0.0105, 0.0315, Savings{Routing: 0.021}}},
 		{
 			"one of our own calls", with(func(e *Entry) { e.Background = "extractor" }), cheap, nil, nil,

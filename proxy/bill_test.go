@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/understudy-ai/understudy/proxy"
 )
 
 // TestReportedCostOfStreams holds that the upstream's own figure wins for an
@@ -67,5 +69,40 @@ func TestOverheadIsOfRequests(t *testing.T) {
 		if labels["phase"] == "total" && n != 1 {
 			t.Errorf("%v overheads are counted, want that of the one request that went upstream", n)
 		}
+	}
+}
+
+// TestLostCacheIsCharged switches a conversation from a model that has its
+// prompt in the cache to one that has not: the loss has a component of its own.
+func TestLostCacheIsCharged(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) {
+		m, _ := c.Catalogue.Find(large)
+		cached := 0.5
+		m.Price.CacheRead = &cached
+	})
+	s.upstream.Misbehave(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hi."}}],
+			"usage":{"prompt_tokens":50000,"completion_tokens":10}}`)
+	})
+	const first = `{"role":"user","content":"Compare Kafka vs NATS."}`
+	s.row(s.post(`{"model":"large","messages":[`+first+`]}`, "X-Session-Id: a", "X-Tier: heavy"))
+	e := s.row(s.post(`{"model":"large","messages":[`+first+`,{"role":"assistant","content":"NATS."},{"role":"user","content":"Thanks!"}]}`,
+		"X-Session-Id: a", "X-Tier: light"))
+	// 50,000 tokens at 0.5 for a million instead of 5.
+	if e.RoutedModel != small || e.WarmTokens == nil || e.Saved.Cache != -0.225 || e.Saved.Routing <= 0 {
+		t.Errorf("%s, saved %+v; want small, and a loss of cache of 0.225 beside what routing saves", e.RoutedModel, e.Saved)
+	}
+}
+
+// TestSwitchIsNoted has a conversation become harder.
+func TestSwitchIsNoted(t *testing.T) {
+	s := newStack(t, nil)
+	const first = `{"role":"user","content":"Hi there!"}`
+	before := s.row(s.post(`{"model":"auto","messages":[`+first+`]}`, "X-Session-Id: a"))
+	e := s.row(s.post(`{"model":"auto","messages":[`+first+`,{"role":"assistant","content":"Hi!"},
+		{"role":"user","content":"Design a distributed ledger, prove its consistency step by step and analyse the trade-offs."}]}`, "X-Session-Id: a"))
+	if before.Switched != "" || e.Switched != "up" || e.RoutedModel == before.RoutedModel {
+		t.Errorf("%s, switched %q, then %s, switched %q; want up to another one", before.RoutedModel, before.Switched, e.RoutedModel, e.Switched)
 	}
 }

@@ -279,7 +279,7 @@ def check_ledger(report: Report, chats: float, cancelled: int) -> None:
         outcomes = dict(db.execute("SELECT outcome, count(*) FROM requests GROUP BY outcome"))
         tokens, priced, balanced = db.execute(
             "SELECT sum(usage_known AND input > 0 AND output > 0), sum(cost > 0),"
-            " sum(baseline - cost = saved_routing + saved_memory + saved_scaffold + saved_cache + saved_retries)"
+            " sum(baseline - cost = saved_routing + saved_memory + saved_scaffold + saved_cache + saved_retries + saved_background)"
             " FROM requests WHERE outcome = 'ok'"
         ).fetchone()
     rows, answered, gone = sum(outcomes.values()), outcomes.get("ok", 0), outcomes.get("client_cancelled", 0)
