@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/ledger"
 )
 
 // TestCollectorGetsTraces holds that otel.endpoint is all it takes, and that
@@ -63,5 +65,31 @@ func TestImportedPricesHold(t *testing.T) {
 	e := entryOf(t, a.cfg.DataDir, resp.Header.Get("X-Request-Id"))
 	if want := (float64(e.Usage.Input)*1000 + float64(e.Usage.Output)*2000) / 1e6; !e.Priced || *e.Cost != want || e.RoutedModel != "stage-small" {
 		t.Errorf("%s cost %v of usage %+v, want %v", e.RoutedModel, e.Cost, e.Usage, want)
+	}
+}
+
+// TestRetentionHolds starts on a ledger with an entry that is too old: it goes,
+// and stays in the sums.
+func TestRetentionHolds(t *testing.T) {
+	noLeaks(t)
+	a, _ := start(t, func(c *config.Config) {
+		c.Ledger.Retention = time.Hour
+		l, err := ledger.Open(t.Context(), ledger.Config{Path: filepath.Join(c.DataDir, "ledger.db")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Record(ledger.Entry{ID: "old", Tenant: "default", At: time.Now().Add(-2 * time.Hour)})
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	defer closeApp(t, a)
+	gone := eventually(func() bool {
+		rows, err := a.ledger.Recent(t.Context(), "default", 1)
+		return err == nil && len(rows) == 0
+	})
+	stats, err := a.ledger.Stats(t.Context(), ledger.StatsQuery{Tenant: "default"})
+	if err != nil || !gone || stats.Total.Requests != 1 {
+		t.Errorf("gone: %t, in the sums: %d, error %v; want the entry gone and counted", gone, stats.Total.Requests, err)
 	}
 }
