@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 )
@@ -11,6 +12,8 @@ const (
 	// maxCorrection is the longest phrase of a correction, in words.
 	maxCorrection = 4
 )
+
+var space = []byte(" ")
 
 // correctWords returns the words and phrases by which a correction is known.
 var correctWords = sync.OnceValue(func() (w struct{ openers, not, phrases map[string]bool }) {
@@ -26,25 +29,41 @@ func Corrects(text, answer string) bool {
 	if len(text) > maxOpening {
 		text = strings.ToValidUTF8(text[:maxOpening], "")
 	}
-	known, words := correctWords(), split(text)
-	begins := func(set map[string]bool, words []string) bool {
-		for n := range min(maxCorrection, len(words)) {
-			if set[strings.Join(words[:n+1], " ")] {
-				return true
-			}
+	known := correctWords()
+	line := make([]byte, 0, 2*maxOpening) // spaced, on the stack
+	sc := scanner{text: nfc(text)}
+	for w, ok := sc.next(); ok; w, ok = sc.next() {
+		if len(line) > 0 {
+			line = append(line, ' ')
 		}
+		line = append(line, w...)
+	}
+	if begins(line, known.not) {
 		return false
 	}
-	if begins(known.not, words) {
-		return false
-	}
-	if begins(known.openers, words) && !strings.HasSuffix(strings.TrimRight(answer, " \n*_"), "?") {
+	if begins(line, known.openers) && !strings.HasSuffix(strings.TrimRight(answer, " \n*_"), "?") {
 		return true
 	}
-	for i := range words {
-		if begins(known.phrases, words[i:]) {
+	for rest, ok := line, len(line) > 0; ok; _, rest, ok = bytes.Cut(rest, space) {
+		if begins(rest, known.phrases) {
 			return true
 		}
+	}
+	return false
+}
+
+// begins reports whether a spaced line begins with a phrase of the set.
+func begins(line []byte, set map[string]bool) bool {
+	end := 0
+	for range maxCorrection {
+		i := bytes.IndexByte(line[end:], ' ')
+		if i < 0 {
+			return set[string(line)]
+		}
+		if end += i; set[string(line[:end])] {
+			return true
+		}
+		end++
 	}
 	return false
 }

@@ -32,3 +32,11 @@ func TestCorrects(t *testing.T) {
 		})
 	}
 }
+
+func BenchmarkCorrects(b *testing.B) {
+	const text = "Now compare the latency of both under load, and tell me which of them loses fewer messages when a node of the cluster goes away."
+	b.ReportAllocs()
+	for b.Loop() {
+		Corrects(text, "NATS.")
+	}
+}
