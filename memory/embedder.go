@@ -212,7 +212,8 @@ func (e *embedder) answer(q unembedded) error {
 }
 
 // ask makes one call. Where the dimension isn't what it was, all memories are
-// looked at again.
+// looked at again, after a rest: an upstream that keeps changing it mustn't cost
+// a call after the other.
 func (e *embedder) ask(scope Scope, texts []string) ([][]byte, error) {
 	ctx, cancel := context.WithTimeout(e.calls, modelTimeout)
 	defer cancel()
@@ -230,11 +231,16 @@ func (e *embedder) ask(scope Scope, texts []string) ([][]byte, error) {
 		}
 		blobs[i] = quantized(v)
 	}
-	if dim := len(vectors[0]); dim != e.dim {
-		e.mu.Lock()
-		e.dim, e.after = dim, 0
-		e.mu.Unlock()
-		e.rouse()
+	was, dim := e.dim, len(vectors[0])
+	if dim == was {
+		return blobs, nil
+	}
+	e.mu.Lock()
+	e.dim, e.after = dim, 0
+	e.mu.Unlock()
+	e.rouse()
+	if was != 0 {
+		return nil, fmt.Errorf("embedding: vectors now have %d elements, not %d", dim, was)
 	}
 
 	return blobs, nil

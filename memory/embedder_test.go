@@ -96,6 +96,14 @@ func vectorRows(t *testing.T, s *Store) string {
 	return out
 }
 
+// awaitVectors waits until the file and the indexes have these.
+func awaitVectors(t *testing.T, s *Store, want string) {
+	t.Helper()
+	await(t, "vectors "+want, func() bool { return vectorRows(t, s) == want })
+	s.turn <- struct{}{} // The write is over.
+	<-s.turn
+}
+
 // found recalls until the query's vector has come, and returns what there is.
 func found(t *testing.T, s *Store, scope Scope, text string) []string {
 	t.Helper()
@@ -121,7 +129,7 @@ func TestEmbedder(t *testing.T) {
 	add(t, s, ann, NewItem{Content: salary})
 	warm(t, s, ann) // Before the vectors come, for some of them.
 	add(t, s, bob, NewItem{Content: "The invoice has the key sk-proj-Zx81kQpR7tLmN4vB9wYc2dEf."})
-	await(t, "vectors", func() bool { return vectorRows(t, s) == "a 6 3" })
+	awaitVectors(t, s, "a 6 3")
 
 	if got := contents(recall(t, s, ann, anglers).Items); len(got) != 0 {
 		t.Errorf("before the query has a vector there is %q", got)
@@ -174,7 +182,7 @@ func TestEmbedderChanges(t *testing.T) {
 			s := openStore(t, old.with(path, "a"))
 			add(t, s, ann, NewItem{Content: trout})
 			add(t, s, ann, NewItem{Content: salary})
-			await(t, "vectors", func() bool { return vectorRows(t, s) == "a 6 2" })
+			awaitVectors(t, s, "a 6 2")
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +214,7 @@ func TestEmbedderChanges(t *testing.T) {
 			if diff := cmp.Diff([]string{trout}, found(t, s, ann, anglers)); test.name == "neither" && diff != "" {
 				t.Errorf("by meaning (-want +got):\n%s", diff)
 			}
-			await(t, "new vectors", func() bool { return vectorRows(t, s) == test.want })
+			awaitVectors(t, s, test.want)
 			if diff := cmp.Diff([]string{trout}, found(t, s, ann, anglers)); diff != "" {
 				t.Errorf("by meaning (-want +got):\n%s", diff)
 			}
@@ -252,7 +260,7 @@ func TestEmbedderForgets(t *testing.T) {
 	}
 	add(t, s, ann, NewItem{Content: salary}) // It takes the row.
 	close(release)
-	await(t, "a vector", func() bool { return vectorRows(t, s) == "a 6 1" })
+	awaitVectors(t, s, "a 6 1")
 	if got := found(t, s, ann, anglers); len(got) != 0 {
 		t.Errorf("by the vector of what was forgotten there is %q", got)
 	}
@@ -285,7 +293,7 @@ func TestEmbedderFails(t *testing.T) {
 		t.Errorf("%d are counted as lost", s.EmbeddingsLost())
 	}
 	model.fail(nil)
-	await(t, "the vector", func() bool { return vectorRows(t, s) == "a 6 1" })
+	awaitVectors(t, s, "a 6 1")
 }
 
 // TestQueryVectors bounds those in RAM.
