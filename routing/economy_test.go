@@ -277,6 +277,24 @@ func TestStretch(t *testing.T) {
 	}
 }
 
+// A system prompt that changes within a turn's tool loop makes it no other one,
+// nor does one that was not known, as after a restart.
+func TestAsideNotInATurn(t *testing.T) {
+	for name, frame := range map[string]uint64{"a new system prompt": 1, "an unknown one": 0} {
+		r := newTestRouter(t, nil)
+		req := request("auto", heavy)
+		req.Frame, req.Humans = frame, 3
+		decide(t, r, req)
+		req.Frame, req.Score.Tier = 2, light
+		if frame == 0 {
+			req.Turn = "2"
+		}
+		if d := decide(t, r, req); d.SideCall || d.Model.Name != "large" {
+			t.Errorf("%s: %s, side call %v, want the conversation's large", name, d.Model.Name, d.SideCall)
+		}
+	}
+}
+
 // Requests of another system prompt under the same name are not of the
 // conversation.
 func TestAside(t *testing.T) {
