@@ -75,6 +75,8 @@ func (x *exchange) judge(resp *response, err error) routing.Failure {
 		return routing.Healthy
 	case code == 429:
 		failure = routing.RateLimited
+	case code == 408: // LiteLLM's word for a provider that was silent
+		failure = routing.TimedOut
 	case code >= 500:
 		failure = routing.Overloaded
 	case !x.swapped():

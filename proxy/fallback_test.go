@@ -62,6 +62,7 @@ func TestFallback(t *testing.T) {
 		status int    // where there is no fallback
 	}{
 		{name: "429", fail: status(429), reason: "rate_limited"},
+		{name: "408", fail: status(408), reason: "timeout"},
 		{name: "500", fail: status(500), reason: "overloaded"},
 		{name: "503", fail: status(503), reason: "overloaded"},
 		{name: "529", fail: status(529), reason: "overloaded"},
