@@ -26,6 +26,7 @@ type capture struct {
 
 	enabled      bool // what follows was kept
 	system, said string
+	ahead        int  // bytes of said before what was added to it
 	planned      bool // assembly had its say
 	plan         assemble.Plan
 	inserted     bool // and what it said went out
@@ -74,7 +75,7 @@ func (x *exchange) capture() {
 		c.system = clip(x.view.Text(lead))
 	}
 	if n := len(x.said); n > 0 {
-		c.said = clip(x.said[n-1])
+		c.said, c.ahead = clip(x.said[n-1]), x.view.Ahead(x.human)
 	} else if x.human >= 0 {
 		c.said = clip(x.view.Text(x.human))
 	}

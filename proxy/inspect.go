@@ -57,6 +57,10 @@ func (c *capture) inspection() *Inspection {
 		system.client("System prompt", "contract", "static", out.Before.System)
 	}
 	if added.UserPrefix != "" {
+		if 0 < c.ahead && c.ahead < len(c.said) {
+			user.client("User message", "runtime", "volatile", memory.Redact(c.said[:c.ahead]))
+			own.User = memory.Redact(strings.TrimPrefix(c.said[c.ahead:], "\n"))
+		}
 		user.ours(added.UserPrefix, added.Blocks, assemble.PartUserPrefix)
 		user.client("User message", "runtime", "volatile", own.User)
 		out.After.User = user.text.String()

@@ -151,3 +151,23 @@ func TestCaptureIsBounded(t *testing.T) {
 		t.Errorf("%d requests and %d channels are kept, want some", kept, channels)
 	}
 }
+
+// TestInspectParts holds that a prompt of parts is shown in the order in which
+// it went out: what was added stands before the last text part.
+func TestInspectParts(t *testing.T) {
+	s := newStack(t, inspected)
+	a := s.post(`{"model":"auto","messages":[{"role":"user","content":[{"type":"text","text":"A lönger document."},`+
+		`{"type":"text","text":"`+compares+`"}]}]}`, "X-Session-Id: s", "X-Tier: light")
+	s.row(a)
+	got := gjson.Parse(s.send(http.MethodGet, "/api/requests/"+a.header.Get("X-Request-Id"), "").body)
+	user, places := got.Get("after.user").String(), []int{}
+	for _, b := range got.Get("blocks").Array() {
+		if b.Get("part").String() == "user" {
+			text := user[b.Get("start").Int():b.Get("end").Int()]
+			places = append(places, strings.Index(text, "A lönger document."), strings.Index(text, "# Response format"), strings.Index(text, compares))
+		}
+	}
+	if diff := cmp.Diff([]int{0, -1, -1, -1, 0, -1, -1, -1, 0}, places); diff != "" {
+		t.Errorf("blocks (-want +got):\n%s\n%s", diff, user)
+	}
+}

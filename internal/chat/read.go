@@ -62,6 +62,22 @@ func (v *View) Text(i int) string {
 	return ""
 }
 
+// Ahead returns how much of Text(i), in bytes, stands before what PrefixUser
+// would put there: all text parts but the last, without the line break between.
+func (v *View) Ahead(i int) int {
+	m := &v.Messages[i]
+	if m.Kind != KindParts {
+		return 0
+	}
+	ahead, next := 0, 0
+	for _, p := range v.parts[m.parts[0]:m.parts[1]] {
+		if p.text.Found() {
+			ahead, next = next, next+len(v.str(p.text))+len("\n")
+		}
+	}
+	return max(0, ahead-len("\n"))
+}
+
 // Human reports whether message i was written by a person: a user message
 // that does not merely carry tool results.
 func (v *View) Human(i int) bool {
