@@ -115,16 +115,6 @@ func (p *Plan) validate() error {
 	return errors.Join(problems...)
 }
 
-// condition returns the condition of a code.
-func (p *Plan) condition(code string) *Condition {
-	for i := range p.Conditions {
-		if p.Conditions[i].Code == code {
-			return &p.Conditions[i]
-		}
-	}
-	return nil
-}
-
 // Models are all that the plan names, each with the first condition that has
 // it; a model of no condition has one with its name alone.
 func (p *Plan) Models() map[string]Condition {

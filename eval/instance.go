@@ -197,23 +197,6 @@ func (c *client) memories(ctx context.Context) ([]string, error) {
 	}
 }
 
-// models lists the models that the upstream has.
-func (c *client) models(ctx context.Context) ([]string, error) {
-	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	if _, err := c.json(ctx, http.MethodGet, c.base+"/models", nil, nil, &list); err != nil {
-		return nil, fmt.Errorf("listing models: %w", err)
-	}
-	var ids []string
-	for _, m := range list.Data {
-		ids = append(ids, m.ID)
-	}
-	return ids, nil
-}
-
 func (c *client) admin(path string, q url.Values) string {
 	u := strings.TrimSuffix(c.base, "/v1") + "/api" + path
 	if len(q) > 0 {
