@@ -54,10 +54,10 @@ type question struct {
 	Category int      `json:"category"`
 }
 
-// EvalRecall imports NAME.memories.jsonl of a folder into a scope of its own,
+// MeasureRecall imports NAME.memories.jsonl of a folder into a scope of its own,
 // asks the questions of NAME.questions.jsonl, and holds what is found against
 // their evidence. progress is called after each question; nil: nobody.
-func EvalRecall(ctx context.Context, in Instance, dir fs.FS, progress func()) (*Recall, error) {
+func MeasureRecall(ctx context.Context, in Instance, dir fs.FS, progress func()) (*Recall, error) {
 	files, err := fs.Glob(dir, "*.memories.jsonl")
 	if err != nil {
 		return nil, err

@@ -41,7 +41,6 @@ type Outcome struct {
 	Verified      map[string]bool `json:"verified"`       // each expected text: found in memory or not
 	PrimingFailed bool            `json:"priming_failed"` // fewer than two memories, or a text is missing
 	Runs          []Answer        `json:"runs"`
-	Error         string          `json:"error,omitempty"` // why there are no runs
 }
 
 // Answer is one answer.

@@ -62,9 +62,9 @@ type Scorer interface {
 	Score(text string) scoring.Score
 }
 
-// EvalRouting scores the prompts of one file. progress is called after each
+// MeasureRouting scores the prompts of one file. progress is called after each
 // prompt; nil: nobody.
-func EvalRouting(s Scorer, dir fs.FS, file string, progress func()) (*Routing, error) {
+func MeasureRouting(s Scorer, dir fs.FS, file string, progress func()) (*Routing, error) {
 	rows, err := readLines[labelled](dir, file)
 	if err != nil {
 		return nil, err

@@ -247,7 +247,7 @@ func runEvalRecall(ctx context.Context, args []string, o IO) (err error) {
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	p := newProgress(o.Err, "questions", 0)
-	res, err := eval.EvalRecall(ctx, in, os.DirFS(f.Arg(0)), func() { p.add(1) })
+	res, err := eval.MeasureRecall(ctx, in, os.DirFS(f.Arg(0)), func() { p.add(1) })
 	p.end()
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func runEvalRouting(args []string, o IO) error {
 	defer p.end()
 	enc := json.NewEncoder(o.Out)
 	for _, file := range f.Args() {
-		res, err := eval.EvalRouting(scorer, os.DirFS(filepath.Dir(file)), filepath.Base(file), func() { p.add(1) })
+		res, err := eval.MeasureRouting(scorer, os.DirFS(filepath.Dir(file)), filepath.Base(file), func() { p.add(1) })
 		if err != nil {
 			return err
 		}
