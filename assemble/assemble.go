@@ -106,26 +106,34 @@ func (a *Assembler) first(in *Input) (system, prefix *piece) {
 	more := pick(added, limit-len(recent.notes))
 	recent.notes, recent.total = append(recent.notes, more.notes...), recent.total+more.total
 	preferences := pick(in.Preferences, limit)
+	recalled := a.recalled(in, &known)
+	whole := a.opts.Placement == PlacementSystem
+	part := frozenGroup
+	if whole {
+		part = anyGroup
+	}
+	around := a.surroundings(in, &known, part)
 
 	var p page
 	p.add(section{kind: kindIdentity, text: identityText(in.Identity), notes: learned.notes, total: learned.total})
 	p.add(personaSection(in.Persona))
+	p.addSheets(around, kindKnowledge, kindWorking, kindChannels, kindParticipants)
 	p.add(section{kind: kindState, notes: state.notes, total: state.total})
 	p.add(section{kind: kindRecent, notes: recent.notes, total: recent.total})
 	p.add(section{kind: kindActive, notes: active.notes, total: active.total})
 	p.add(section{kind: kindPreferences, notes: preferences.notes, total: preferences.total})
-	p.add(a.recalled(in, &known))
+	p.add(recalled)
+	p.addSheets(around, kindBriefing, kindConversation, kindStatus)
 	format := section{kind: kindFormat, text: a.scaffold(in)}
 
-	if a.opts.Placement == PlacementSystem {
+	if whole {
 		p.add(format)
 		p.fit(a.opts.MaxSystemChars)
 		system = p.render()
 		system.afresh = true
 		return system, &piece{}
 	}
-	var turn page
-	turn.add(format)
+	turn := a.turnPage(in, &known, section{kind: kindRecalled}, format)
 	p.fit(a.opts.MaxSystemChars - turn.chars())
 	turn.fit(a.opts.MaxSystemChars - p.chars())
 	return p.render(), turn.render()
@@ -135,11 +143,21 @@ func (a *Assembler) first(in *Input) (system, prefix *piece) {
 // the turn's scaffold, in at most room characters.
 func (a *Assembler) later(in *Input, known *shown, room int) *piece {
 	known.addQuery(in.Query)
-	var p page
-	p.add(a.recalled(in, known))
-	p.add(section{kind: kindFormat, text: a.scaffold(in)})
+	p := a.turnPage(in, known, a.recalled(in, known), section{kind: kindFormat, text: a.scaffold(in)})
 	p.fit(room)
 	return p.render()
+}
+
+// turnPage is what goes with one turn: what its surroundings have that changes by the minute, what was recalled for it,
+// and its scaffold.
+func (a *Assembler) turnPage(in *Input, known *shown, recalled, format section) page {
+	now := a.surroundings(in, known, liveGroup)
+	var p page
+	p.addSheets(now, kindKnowledge, kindWorking, kindChannels, kindParticipants)
+	p.add(recalled)
+	p.addSheets(now, kindBriefing, kindConversation, kindStatus)
+	p.add(format)
+	return p
 }
 
 // recalled keeps the order of the search, which has weighed relevance, importance and recency already.

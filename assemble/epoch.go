@@ -1,6 +1,9 @@
 package assemble
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // minEpochTurns is how many human turns an epoch serves before it may end for want of room. With fewer, a prompt that
 // is nearly full of identity would be rendered anew on each turn, and losing the prompt cache costs more than the
@@ -132,7 +135,7 @@ func (e *epoch) plan(turns []TurnKey, in *Input) Plan {
 func (p *Plan) weigh(part *piece) {
 	p.FramesUsed += len(part.notes)
 	for i := range part.notes {
-		if part.notes[i].id != "" {
+		if id := part.notes[i].id; id != "" && !strings.HasPrefix(id, Aside) {
 			p.Memories++
 		}
 	}

@@ -48,11 +48,11 @@ func escapeLine(text string) string {
 	return shorten(disarm(b.String()), maxNoteChars)
 }
 
-// escapeLabel reduces a frame's type to letters, digits, spaces and hyphens, at most maxLabelChars of them; "note"
-// when none are left.
+// escapeLabel reduces a frame's type to letters, digits, spaces and the marks that names of channels and times need, at
+// most maxLabelChars of them; "note" when none are left.
 func escapeLabel(kind string) string {
 	label := strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == ' ' {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" -_:,./", r) {
 			return r
 		}
 		return -1

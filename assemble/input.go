@@ -35,6 +35,13 @@ type Input struct {
 	// ScanSafe says that the safety scan passed Recalled; when false, Recalled is ignored.
 	ScanSafe bool
 
+	// What surrounds the conversation, as far as it is known. A turn inside an epoch shows the live groups only.
+	//
+	// Knowledge holds what is known beyond State, by type. Working holds what happened today, yesterday and this week;
+	// Channels what goes on in other channels, Participants who is here, Briefing what a worker should know about its
+	// task. Conversation says where this is, Status how things stand.
+	Knowledge, Working, Channels, Participants, Briefing, Conversation, Status Sheet
+
 	// Query is the human's newest text. It is never rendered; a note that only repeats it is left out.
 	Query string
 	// Tier is the size class of the model that will read the prompt.
@@ -83,7 +90,8 @@ type Persona struct {
 type Frame struct {
 	// ID identifies the memory. Frames with the same ID, or the same words, are shown once in a prompt.
 	ID string
-	// Type is the memory's kind (fact, decision, goal, …), shown before its content.
+	// Type is the memory's kind (fact, decision, goal, …), shown before its content; of a line in a [Sheet], what or
+	// when it is.
 	Type string
 	// Content is what was remembered, in any form; it is rendered as one escaped line.
 	Content string

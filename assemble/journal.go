@@ -19,7 +19,7 @@ import (
 // with strings after their lengths and numbers as varints. Telling the same twice does no harm.
 
 // journalVersion changes when old records can't be read any more; they are then refused, and prompts begin afresh.
-const journalVersion = 1
+const journalVersion = 2
 
 type recordKind byte
 

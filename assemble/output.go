@@ -16,7 +16,7 @@ type Assembled struct {
 	Scaffold string `json:"scaffold"`
 	// Blocks lists the sections of both texts in order.
 	Blocks []Block `json:"blocks"`
-	// FrameIDs lists the memories in the texts, in order, those without an ID left out.
+	// FrameIDs lists the memories and asides ([Aside]) in the texts, in order, those without an ID left out.
 	FrameIDs []string `json:"frame_ids"`
 	// Debug says what was decided.
 	Debug Debug `json:"debug"`
@@ -38,13 +38,13 @@ const (
 // Block locates one section for inspection.
 type Block struct {
 	Name string `json:"name"`
-	// Layer is identity, contract, knowledge or working.
+	// Layer is identity, contract, knowledge, working or runtime.
 	Layer string `json:"layer"`
 	// Stability is static (as long as the operator's text), epoch (frozen with the conversation) or volatile (chosen
 	// anew for each turn).
 	Stability string `json:"stability"`
 	// Source says where the text came from, comma-separated: files, persona, scaffold, workspace memory, personal
-	// memory.
+	// memory, events, channels, participants, briefing, request, status.
 	Source string `json:"source"`
 	// Part is the text that holds the section, [PartSystem] or [PartUserPrefix].
 	Part string `json:"part"`
@@ -215,9 +215,9 @@ func (a *Assembled) count(p *piece) {
 
 // stability says how long the section's bytes live.
 func (s span) stability(p *piece) string {
-	fromMemory := s.from&(fromWorkspace|fromPersonal) != 0
+	fromMemory := s.from&(fromWorkspace|fromPersonal|fromSheet) != 0
 	switch {
-	case s.kind == kindFormat, fromMemory && p.afresh:
+	case s.kind == kindFormat, s.kind == kindStatus, fromMemory && p.afresh:
 		return volatile
 	case fromMemory:
 		return frozen
@@ -228,7 +228,7 @@ func (s span) stability(p *piece) string {
 // source names where the section's content came from.
 func (s span) source() string {
 	var parts []string
-	if s.from&fromText != 0 {
+	if s.from&(fromText|fromSheet) != 0 {
 		parts = append(parts, kinds[s.kind].source)
 	}
 	if s.from&fromWorkspace != 0 {

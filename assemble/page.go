@@ -30,6 +30,18 @@ func (p *page) add(s section) {
 	p.n++
 }
 
+// addSheets adds the sections of surroundings that there are.
+func (p *page) addSheets(around *[kindCount]section, kinds ...kind) {
+	if around == nil {
+		return
+	}
+	for _, k := range kinds {
+		if s := &around[k]; len(s.notes) > 0 {
+			p.add(*s)
+		}
+	}
+}
+
 // chars counts the characters of the rendered page, container included; 0 when there is nothing in it.
 func (p *page) chars() int {
 	chars, parts := 0, 0

@@ -13,29 +13,43 @@ type kind uint8
 const (
 	kindIdentity kind = iota
 	kindPersona
+	kindKnowledge
+	kindWorking
+	kindChannels
+	kindParticipants
 	kindState
 	kindRecent
 	kindActive
 	kindPreferences
 	kindRecalled
+	kindBriefing
+	kindConversation
+	kindStatus
 	kindFormat
 	kindCount
 )
 
 // kinds are what is fixed about each section: its name, its heading, its layer, and whose its text is. Read only.
 var kinds = [kindCount]struct{ name, heading, layer, source string }{
-	kindIdentity:    {"Identity", "# Identity", "identity", "files"},
-	kindPersona:     {"Persona", "## Persona", "identity", "persona"},
-	kindState:       {"State", "# State", "knowledge", ""},
-	kindRecent:      {"Recent changes", "# Recent changes", "working", ""},
-	kindActive:      {"Active work", "# Active work", "working", ""},
-	kindPreferences: {"Personal preferences", "# Personal preferences", "knowledge", ""},
-	kindRecalled:    {"Recalled memory", "# Recalled memory", "knowledge", ""},
-	kindFormat:      {"Response format", "# Response format", "contract", "scaffold"},
+	kindIdentity:     {"Identity", "# Identity", "identity", "files"},
+	kindPersona:      {"Persona", "## Persona", "identity", "persona"},
+	kindKnowledge:    {"Knowledge Context", "# Knowledge Context", "knowledge", ""},
+	kindWorking:      {"Working Memory", "# Working Memory", "working", "events"},
+	kindChannels:     {"Other Channels", "# Other Channels", "working", "channels"},
+	kindParticipants: {"Participants", "# Participants", "working", "participants"},
+	kindState:        {"State", "# State", "knowledge", ""},
+	kindRecent:       {"Recent changes", "# Recent changes", "working", ""},
+	kindActive:       {"Active work", "# Active work", "working", ""},
+	kindPreferences:  {"Personal preferences", "# Personal preferences", "knowledge", ""},
+	kindRecalled:     {"Recalled memory", "# Recalled memory", "knowledge", ""},
+	kindBriefing:     {"Worker Briefing", "# Worker Briefing", "working", "briefing"},
+	kindConversation: {"Conversation Context", "# Conversation Context", "runtime", "request"},
+	kindStatus:       {"Current Status", "# Current Status", "runtime", "status"},
+	kindFormat:       {"Response format", "# Response format", "contract", "scaffold"},
 }
 
 // cutOrder is what a budget takes from, in turn. Identity and Persona are not in it.
-var cutOrder = [...]kind{kindRecent, kindActive, kindState, kindRecalled, kindPreferences, kindFormat}
+var cutOrder = [...]kind{kindChannels, kindKnowledge, kindWorking, kindParticipants, kindBriefing, kindRecent, kindActive, kindState, kindRecalled, kindPreferences, kindConversation, kindStatus, kindFormat}
 
 // section is one headed part of a page: a text, notes, or both.
 type section struct {
@@ -43,7 +57,8 @@ type section struct {
 	heading string // with the persona's name, where that is known
 	text    string // trusted, verbatim
 	notes   []*note
-	total   int // distinct notes there were
+	leads   []lead // of the notes of a sheet
+	total   int    // distinct notes there were
 	cut     bool
 
 	chars, size int // characters and bytes when rendered; 0 when there is nothing under the heading
@@ -105,6 +120,10 @@ func (s *section) measure() {
 		s.chars, s.size = 0, 0
 		return
 	}
+	if len(s.leads) > 0 {
+		s.measureGroups()
+		return
+	}
 	s.size = len(s.heading)
 	s.chars = utf8.RuneCountInString(s.heading)
 	if s.text != "" {
@@ -129,6 +148,10 @@ func (s *section) measure() {
 // write renders the section.
 func (s *section) write(b *strings.Builder) {
 	b.WriteString(s.heading)
+	if len(s.leads) > 0 {
+		s.writeGroups(b)
+		return
+	}
 	if s.text != "" {
 		b.WriteByte('\n')
 		b.WriteString(s.text)
@@ -166,6 +189,11 @@ func (s *section) drop() {
 		s.measure()
 		return
 	}
+	if len(s.leads) > 0 {
+		s.dropLast()
+		s.measure()
+		return
+	}
 	victim := len(s.notes) - 1
 	if s.kind == kindState || s.kind == kindRecent || s.kind == kindActive {
 		for i := victim - 1; i >= 0; i-- {
@@ -185,6 +213,7 @@ const (
 	fromText origin = 1 << iota
 	fromWorkspace
 	fromPersonal
+	fromSheet
 )
 
 func (s *section) origin() origin {
@@ -193,7 +222,9 @@ func (s *section) origin() origin {
 		o = fromText
 	}
 	for _, n := range s.notes {
-		if n.frame.Personal {
+		if strings.HasPrefix(n.frame.ID, Aside) || kinds[s.kind].layer == "runtime" {
+			o |= fromSheet
+		} else if n.frame.Personal {
 			o |= fromPersonal
 		} else {
 			o |= fromWorkspace

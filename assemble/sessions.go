@@ -150,7 +150,7 @@ func (p *Plan) Account() Assembled {
 	return account(&p.in, p.block, p.newest, p.earlier...)
 }
 
-// MemoryIDs lists the memories that all texts show.
+// MemoryIDs lists the memories and asides that all texts show.
 func (p *Plan) MemoryIDs() []string { return p.Account().FrameIDs }
 
 // Fill completes an input with what memory knows. It is asked only for a turn that nothing was rendered for yet, and
