@@ -80,7 +80,7 @@ func New(opts Options) (*Assembler, error) {
 // equal bytes. With nothing to say both texts are empty.
 func (a *Assembler) Assemble(in Input) Assembled {
 	system, prefix := a.first(&in)
-	return account(&in, system, prefix)
+	return account(&in, system, prefix, nil)
 }
 
 // first renders the system block and the prefix of the turn that opens an epoch.

@@ -120,11 +120,9 @@ func (e *epoch) plan(turns []TurnKey, in *Input) Plan {
 				p = p.withoutScaffold()
 			}
 			out.newest, out.UserPrefix, out.Scaffold = p, p.text, out.Scaffold+p.scaffold
-		} else if p != nothing {
-			out.earlier = append(out.earlier, p)
 		}
 		if p.text != "" {
-			out.Prefixes = append(out.Prefixes, Prefix{Turn: i, Text: p.text})
+			out.Prefixes = append(out.Prefixes, Prefix{Turn: i, Text: p.text, piece: p})
 		}
 		out.weigh(p)
 	}

@@ -159,8 +159,8 @@ func (p *piece) withoutScaffold() *piece {
 	return &out
 }
 
-// account tells of a system block and the newest turn's prefix, and counts the earlier turns' prefixes, too.
-func account(in *Input, system, prefix *piece, earlier ...*piece) Assembled {
+// account tells of a system block and the newest turn's prefix, and counts the earlier turns' among prefixes, too.
+func account(in *Input, system, prefix *piece, prefixes []Prefix) Assembled {
 	out := Assembled{
 		SystemBlock: system.text,
 		UserPrefix:  prefix.text,
@@ -180,8 +180,10 @@ func account(in *Input, system, prefix *piece, earlier ...*piece) Assembled {
 		out.Debug.Sections = append(out.Debug.Sections, b.Name)
 	}
 	out.count(system)
-	for _, p := range earlier {
-		out.count(p)
+	for i := range prefixes {
+		if p := prefixes[i].piece; p != prefix {
+			out.count(p)
+		}
 	}
 	out.count(prefix)
 	return out

@@ -125,7 +125,6 @@ type Plan struct {
 
 	in             Input // without its texts and frames
 	block, newest  *piece
-	earlier        []*piece
 	key            Conversation
 	opened, turned bool // this plan began the epoch, or rendered the newest turn's prefix
 	turn           TurnKey
@@ -139,15 +138,31 @@ func (p *Plan) Began() bool { return p.opened }
 type Prefix struct {
 	Turn int // index into the turns that were planned for
 	Text string
+
+	piece *piece
 }
 
-// Account tells of the block and the newest turn's prefix in full, with frames and characters counted over all texts.
+// Blocks lists the sections of the prefix of a turn that isn't the newest, in order. None of them is volatile: what an
+// earlier turn was sent with comes again as it was, scaffold included.
+func (p *Prefix) Blocks() []Block {
+	var out Assembled
+	out.list(PartUserPrefix, p.piece)
+	for i := range out.Blocks {
+		if b := &out.Blocks[i]; b.Stability == volatile {
+			b.Stability = frozen
+		}
+	}
+	return out.Blocks
+}
+
+// Account tells of the block and the newest turn's prefix in full, with frames and characters counted over all texts;
+// [Prefix.Blocks] tells of the earlier turns'.
 // Of the zero Plan it tells nothing.
 func (p *Plan) Account() Assembled {
 	if p.block == nil {
 		return Assembled{}
 	}
-	return account(&p.in, p.block, p.newest, p.earlier...)
+	return account(&p.in, p.block, p.newest, p.Prefixes)
 }
 
 // MemoryIDs lists the memories and asides that all texts show.

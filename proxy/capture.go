@@ -26,8 +26,11 @@ type capture struct {
 
 	enabled      bool // what follows was kept
 	system, said string
-	ahead        int  // bytes of said before what was added to it
-	planned      bool // assembly had its say
+	ahead        int   // bytes of said before what was added to it
+	led          bool  // a system message leads
+	human        int   // the message that said is the text of
+	humans       []int // the human messages that were planned for
+	planned      bool  // assembly had its say
 	plan         assemble.Plan
 	inserted     bool // and what it said went out
 }
@@ -71,7 +74,9 @@ func (x *exchange) capture() {
 	if c.enabled = x.s.captures.cfg.Enabled; !c.enabled {
 		return
 	}
+	c.human, c.humans = x.human, x.humans
 	if lead := x.view.Leading(); lead >= 0 {
+		c.led = true
 		c.system = clip(x.view.Text(lead))
 	}
 	if n := len(x.said); n > 0 {
@@ -159,7 +164,7 @@ func (cs *captures) forget(match func(*capture) bool) {
 const captureOverhead = 1024
 
 func (c *capture) size() int {
-	size := captureOverhead + len(c.system) + len(c.said) + len(c.plan.SystemBlock)
+	size := captureOverhead + len(c.system) + len(c.said) + len(c.plan.SystemBlock) + 8*len(c.humans)
 	for i := range c.plan.Prefixes {
 		size += len(c.plan.Prefixes[i].Text)
 	}

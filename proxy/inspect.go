@@ -18,17 +18,33 @@ import (
 type Inspection struct {
 	Before Texts `json:"before"` // as the client sent it
 	After  Texts `json:"after"`  // as it went upstream
-	// Blocks are the parts of After, in order. Part is system or user; Start
-	// and End are byte offsets into that text.
-	Blocks []assemble.Block `json:"blocks"`
-	Debug  *assemble.Debug  `json:"debug,omitempty"` // nil when assembly had no part in it
+	// Blocks are the parts of After, in the order of the request. Every byte
+	// that was added is in one of them, but for the white space between them.
+	Blocks []Block         `json:"blocks"`
+	Debug  *assemble.Debug `json:"debug,omitempty"` // nil when assembly had no part in it
 }
 
-// Texts are the system prompt and the newest human message of a request.
-// Secrets in them are redacted.
+// Block is a part of one text of After. Part is system, earlier or user; Start
+// and End are byte offsets into that text.
+type Block struct {
+	assemble.Block
+	// Message is the index of the message in the request as it went upstream.
+	Message int `json:"message"`
+}
+
+// Texts are the system prompt and the newest human message of a request, and
+// what was added to the human messages before. Secrets in them are redacted.
 type Texts struct {
-	System string `json:"system"`
-	User   string `json:"user"`
+	System  string    `json:"system"`
+	Earlier []Earlier `json:"earlier,omitempty"`
+	User    string    `json:"user"`
+}
+
+// Earlier is what a human message that is not the newest was sent with again,
+// before its own words.
+type Earlier struct {
+	Message int    `json:"message"` // its index in the request as it went upstream
+	Text    string `json:"text"`
 }
 
 // inspection works out what a captured request looked like. It is nil when no
@@ -37,50 +53,78 @@ func (c *capture) inspection() *Inspection {
 	if c == nil || !c.enabled {
 		return nil
 	}
-	out := &Inspection{Before: Texts{memory.Redact(c.system), memory.Redact(c.said)}}
+	out := &Inspection{Before: Texts{System: memory.Redact(c.system), User: memory.Redact(c.said)}, Blocks: []Block{}}
 	out.After = out.Before
-	own := Texts{memory.Redact(assemble.Strip(c.system)), memory.Redact(assemble.Strip(c.said))}
 	var added assemble.Assembled
+	var prefixes []assemble.Prefix
 	if c.planned {
-		added = c.plan.Account()
-		out.Debug = &added.Debug
-		if !c.inserted {
-			added = assemble.Assembled{}
+		account := c.plan.Account()
+		out.Debug = &account.Debug
+		if c.inserted {
+			added, prefixes = account, c.plan.Prefixes
 		}
 	}
-	var system, user page
-	if added.SystemBlock != "" {
-		system.client("System prompt", "contract", "static", own.System)
-		system.ours(added.SystemBlock, added.Blocks, assemble.PartSystem)
-		out.After.System = system.text.String()
-	} else {
-		system.client("System prompt", "contract", "static", out.Before.System)
-	}
-	if added.UserPrefix != "" {
-		if 0 < c.ahead && c.ahead < len(c.said) {
-			user.client("User message", "runtime", "volatile", memory.Redact(c.said[:c.ahead]))
-			own.User = memory.Redact(strings.TrimPrefix(c.said[c.ahead:], "\n"))
+	out.system(c, &added)
+	for i := range prefixes {
+		if at := c.humans[prefixes[i].Turn]; at != c.human {
+			out.earlier(at+c.created(), &prefixes[i])
 		}
-		user.ours(added.UserPrefix, added.Blocks, assemble.PartUserPrefix)
-		user.client("User message", "runtime", "volatile", own.User)
-		out.After.User = user.text.String()
-	} else {
-		user.client("User message", "runtime", "volatile", out.Before.User)
 	}
-	for i := range system.blocks {
-		system.blocks[i].Part = "system"
-	}
-	for i := range user.blocks {
-		user.blocks[i].Part = "user"
-	}
-	out.Blocks = append(append([]assemble.Block{}, system.blocks...), user.blocks...)
+	out.user(c, &added)
 	return out
+}
+
+// created is 1 where the system prompt is a message that the client's request
+// didn't have, else 0.
+func (c *capture) created() int {
+	if c.inserted && c.plan.SystemBlock != "" && !c.led {
+		return 1
+	}
+	return 0
+}
+
+func (out *Inspection) system(c *capture, added *assemble.Assembled) {
+	p := page{part: "system"}
+	if added.SystemBlock == "" {
+		p.client("System prompt", "contract", "static", out.Before.System)
+	} else {
+		p.client("System prompt", "contract", "static", memory.Redact(assemble.Strip(c.system)))
+		p.ours(added.SystemBlock, added.Blocks, assemble.PartSystem)
+		out.After.System = p.text.String()
+	}
+	out.Blocks = append(out.Blocks, p.blocks...)
+}
+
+func (out *Inspection) earlier(message int, prefix *assemble.Prefix) {
+	p := page{part: "earlier", message: message}
+	p.ours(prefix.Text, prefix.Blocks(), assemble.PartUserPrefix)
+	out.After.Earlier = append(out.After.Earlier, Earlier{message, p.text.String()})
+	out.Blocks = append(out.Blocks, p.blocks...)
+}
+
+func (out *Inspection) user(c *capture, added *assemble.Assembled) {
+	p := page{part: "user", message: c.human + c.created()}
+	if added.UserPrefix == "" {
+		p.client("User message", "runtime", "volatile", out.Before.User)
+	} else {
+		own := memory.Redact(assemble.Strip(c.said))
+		if 0 < c.ahead && c.ahead < len(c.said) {
+			p.client("User message", "runtime", "volatile", memory.Redact(c.said[:c.ahead]))
+			own = memory.Redact(strings.TrimPrefix(c.said[c.ahead:], "\n"))
+		}
+		p.ours(added.UserPrefix, added.Blocks, assemble.PartUserPrefix)
+		p.client("User message", "runtime", "volatile", own)
+		out.After.User = p.text.String()
+	}
+	out.Blocks = append(out.Blocks, p.blocks...)
 }
 
 // page is a text in the making, with its blocks.
 type page struct {
-	text   strings.Builder
-	blocks []assemble.Block
+	part    string
+	message int
+	text    strings.Builder
+	blocks  []Block
 }
 
 func (p *page) separate() {
@@ -104,19 +148,33 @@ func (p *page) ours(text string, blocks []assemble.Block, part string) {
 	at := 0
 	for _, b := range blocks {
 		if b.Part == part {
-			p.text.WriteString(text[at:b.Start])
+			p.container(text[at:b.Start])
 			p.block(b, memory.Redact(text[b.Start:b.End]))
 			at = b.End
 		}
 	}
-	p.text.WriteString(text[at:])
+	p.container(text[at:])
+}
+
+// container adds what stands around the sections of ours: the lines that name
+// the container, and the sentence that says what is data.
+func (p *page) container(text string) {
+	words := strings.Trim(text, "\n")
+	if words == "" {
+		p.text.WriteString(text)
+		return
+	}
+	before, after, _ := strings.Cut(text, words)
+	p.text.WriteString(before)
+	p.block(assemble.Block{Name: "Container", Layer: "contract", Stability: "static", Source: "understudy"}, words)
+	p.text.WriteString(after)
 }
 
 func (p *page) block(b assemble.Block, text string) {
-	b.Start = p.text.Len()
+	b.Part, b.Start = p.part, p.text.Len()
 	p.text.WriteString(text)
 	b.End, b.Chars, b.Tokens = p.text.Len(), utf8.RuneCountInString(text), assemble.EstimateTokens(text)
-	p.blocks = append(p.blocks, b)
+	p.blocks = append(p.blocks, Block{b, p.message})
 }
 
 // channelRow is a channel in a list.

@@ -63,10 +63,14 @@ func TestInspect(t *testing.T) {
 		}
 	}
 	want := []string{
+		"system Container|contract|static|understudy|<understudy-context>",
 		"system Identity|identity|static|files|# Identity",
 		"system Persona|identity|static|persona|## Persona: Ada",
 		"system State|knowledge|epoch|personal memory|# State",
+		"system Container|contract|static|understudy|</understudy-context>",
+		"user Container|contract|static|understudy|<understudy-context>",
 		"user Response format|contract|volatile|scaffold|# Response format",
+		"user Container|contract|static|understudy|</understudy-context>",
 		"user User message|runtime|volatile|client|" + compares,
 	}
 	if len(rows) == 0 || !strings.HasPrefix(rows[0], "system System prompt|contract|static|client|Be brief. The key is ") {
@@ -103,6 +107,90 @@ func TestInspect(t *testing.T) {
 			t.Errorf("what ana was told is still there: %s", got.body)
 		}
 	})
+}
+
+// TestInspectAll holds that whatever was put into a conversation's fifth turn,
+// before earlier turns, too, is in a block, but for white space, and nothing
+// else: blocks and the client's own words are the messages that went out.
+func TestInspectAll(t *testing.T) {
+	for created, system := range []string{`{"role":"system","content":"Be brief."},`, ""} {
+		s := newStack(t, func(c *proxy.Config) { inspected(c); c.Memories = c.Memory.(proxy.Memories) })
+		history, id := strings.TrimSuffix(system, ","), ""
+		for i, question := range []string{compares, "Which store does the ledger service use?", "Thanks.", "Which queue does the billing service use?", compares} {
+			s.post(ask("auto", []string{
+				"We decided to use NATS for the event bus.", "We decided to use PostgreSQL for the ledger service.", "I prefer French.",
+				"We decided to use Kafka for the billing service.", "We decided to use Envoy for the edge.",
+			}[i]), "X-User-Id: ana", "X-Agent-Id: atlas", "X-Session-Id: other")
+			if err := s.memory.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if history != "" {
+				history += ","
+			}
+			history += `{"role":"user","content":` + mustQuote(question) + `}`
+			a := s.post(`{"model":"auto","messages":[`+history+`]}`, "X-User-Id: ana", "X-Agent-Id: atlas", "X-Session-Id: s", "X-Tier: light")
+			s.row(a)
+			id = a.header.Get("X-Request-Id")
+			history += `,{"role":"assistant","content":"So be it."}`
+		}
+		sent := gjson.GetBytes(s.upstream.Last().Body, "messages").Array()
+		got := gjson.Parse(s.send(http.MethodGet, "/api/requests/"+id, "").body)
+
+		if diff := cmp.Diff(spoken(sent), messagesOf(t, got, gjson.Parse("[" + history + "]").Array()[:len(sent)-created])); diff != "" {
+			t.Errorf("messages (-sent +by their blocks):\n%s\n%s", diff, got)
+		}
+		sections := map[string]int{}
+		for _, b := range got.Get(`blocks.#(part=="earlier")#`).Array() {
+			sections[b.Get("name").String()]++
+			if at := b.Get("message").Int(); b.Get("stability").String() == "volatile" || sent[at].Get("role").String() != "user" || int(at) == len(sent)-1 {
+				t.Errorf("block %s is not of an earlier turn, frozen", b)
+			}
+		}
+		if diff := cmp.Diff(map[string]int{"Container": 8, "Recalled memory": 3, "Response format": 1}, sections); diff != "" {
+			t.Errorf("sections of earlier turns (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// messagesOf puts together what went upstream from the blocks of a request and
+// what the client sent.
+func messagesOf(t *testing.T, inspected gjson.Result, client []gjson.Result) []string {
+	t.Helper()
+	var messages []string // that the client wrote all by itself, until a block says otherwise
+	if client[0].Get("role").String() == "user" {
+		messages = append(messages, "system: ")
+	}
+	messages = append(messages, spoken(client)...)
+	rest := map[int64]string{} // the human's words after what stands before them
+	end, last, text := 0, int64(-1), ""
+	for _, b := range inspected.Get("blocks").Array() {
+		at, part, start := b.Get("message").Int(), b.Get("part").String(), int(b.Get("start").Int())
+		if at != last {
+			role, own, _ := strings.Cut(messages[at], ": ")
+			messages[at], end, last = role+": ", 0, at
+			if text = inspected.Get("after." + part).String(); part == "earlier" {
+				text = inspected.Get(fmt.Sprintf("after.earlier.#(message==%d).text", at)).String()
+				rest[at] = "\n\n" + own
+			}
+		}
+		if between := text[end:start]; strings.Trim(between, "\n") != "" {
+			t.Errorf("%q stands before the block %s, in none", between, b)
+		}
+		messages[at] += text[end:b.Get("end").Int()]
+		end = int(b.Get("end").Int())
+	}
+	for at, own := range rest {
+		messages[at] += own
+	}
+	return messages
+}
+
+// spoken is messages as "role: content".
+func spoken(messages []gjson.Result) (out []string) {
+	for _, m := range messages {
+		out = append(out, m.Get("role").String()+": "+m.Get("content").String())
+	}
+	return out
 }
 
 // TestInspectFailedOpen holds that a request which went out as it came is shown
@@ -167,7 +255,8 @@ func TestInspectParts(t *testing.T) {
 			places = append(places, strings.Index(text, "A lönger document."), strings.Index(text, "# Response format"), strings.Index(text, compares))
 		}
 	}
-	if diff := cmp.Diff([]int{0, -1, -1, -1, 0, -1, -1, -1, 0}, places); diff != "" {
+	want := []int{0, -1, -1 /* container */, -1, -1, -1 /* scaffold */, -1, 0, -1 /* container */, -1, -1, -1 /* question */, -1, -1, 0}
+	if diff := cmp.Diff(want, places); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s\n%s", diff, user)
 	}
 }
