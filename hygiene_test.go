@@ -22,7 +22,7 @@ const module = "github.com/understudy-ai/understudy"
 // domain are the packages that know one thing each. They know nothing of each
 // other, of HTTP or of the configuration, so that each can be read, tested and
 // replaced alone.
-var domain = []string{"scoring", "memory", "assemble", "ledger"}
+var domain = []string{"scoring", "memory", "ambient", "assemble", "ledger"}
 
 // mayImport is the direction of the packages: what each may import of this
 // module outside its tests. A new package must be added, which is the moment
@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"scoring":          {"internal/chat", "internal/embed"},
 	"assemble":         {"internal/chat"},
 	"memory":           {"internal/chat", "internal/embed", "internal/sqlite"},
+	"ambient":          {"internal/sqlite"},
 	"ledger":           {"internal/chat", "internal/sqlite"},
 	"routing":          append([]string{"internal/chat"}, domain...),
 	"internal/replay":  {"assemble", "internal/chat", "ledger", "routing", "scoring"},

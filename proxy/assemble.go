@@ -34,6 +34,7 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 		plan = a.Sessions.Preview
 	}
 	x.prompt, err = plan(x.conversation(), x.turns, in, func(in *assemble.Input, opening bool) error {
+		x.surround(ctx, in, opening)
 		return x.recall(ctx, in, opening)
 	})
 	if err != nil {

@@ -214,6 +214,7 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 	x.measure()
 	x.trace.finish(x)
 	x.learn()
+	x.hearAll()
 	level := slog.LevelDebug // a line a request is for looking closely; metrics and ledger have the good ones
 	if e.Outcome != ledger.OutcomeOK && e.Outcome != ledger.OutcomeBypass {
 		level = slog.LevelInfo

@@ -28,6 +28,7 @@ const (
 	headerSession      = "X-Session-Id"
 	headerChannel      = "X-Channel-Id"
 	headerChannelName  = "X-Channel-Name"
+	headerPrivate      = "X-Channel-Private"
 	headerProfile      = "X-Routing-Profile"
 	headerProfileSnake = "routing_profile"
 	headerProcess      = "X-Process-Type"
@@ -40,7 +41,7 @@ const (
 )
 
 var ownHeaders = []string{
-	headerAgent, headerUser, headerUserName, headerPlatform, headerSession, headerChannel, headerChannelName, headerProfile,
+	headerAgent, headerUser, headerUserName, headerPlatform, headerSession, headerChannel, headerChannelName, headerPrivate, headerProfile,
 	headerProfileSnake, headerProcess, headerTask, headerTier, headerContext, headerMemory, headerBypass, headerTrigger,
 }
 
@@ -75,6 +76,9 @@ var (
 // copy: it outlives the handler.
 type identity struct {
 	tenant, agent, user, channel string
+	userName, platform           string
+	channelName, trigger         string
+	private                      bool   // the channel is
 	session                      string // X-Session-Id, "" when absent
 	agentSession                 string // a coding agent's own header, "" when absent
 	profile, process, task       string
@@ -93,6 +97,13 @@ func identify(h *fasthttp.RequestHeader, caller Caller) (identity, error) {
 		agent:   r.text(headerAgent, "default"),
 		user:    r.text(headerUser, ""),
 		channel: r.text(headerChannel, ""),
+		private: r.flag(headerPrivate),
+		trigger: r.text(headerTrigger, ""),
+
+		userName:    r.text(headerUserName, ""),
+		platform:    r.text(headerPlatform, ""),
+		channelName: r.text(headerChannelName, ""),
+
 		session: r.text(headerSession, ""),
 		profile: r.text(headerProfile, r.text(headerProfileSnake, "")),
 		process: r.oneOf(headerProcess, processTypes, "channel"),

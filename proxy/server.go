@@ -81,6 +81,7 @@ type Config struct {
 	Catalogue *routing.Catalogue
 	Memory    Memory   // nil: memory off
 	Memories  Memories // for the admin API; nil: not served
+	Ambient   Ambient  // nil: what surrounds a conversation is neither noted nor shown
 	Capture   CaptureConfig
 	Assembly  *Assembly // nil: assembly off, and nothing recalled goes anywhere
 	Ledger    *ledger.Ledger
@@ -270,6 +271,11 @@ func (s *Server) ready(c *fiber.Ctx) error {
 	if s.cfg.Memory != nil {
 		if err := s.cfg.Memory.Check(ctx); err != nil {
 			problems = append(problems, "memory: "+err.Error())
+		}
+	}
+	if s.cfg.Ambient != nil {
+		if err := s.cfg.Ambient.Check(ctx); err != nil {
+			problems = append(problems, "ambient: "+err.Error())
 		}
 	}
 	if err := s.cfg.Ledger.Check(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/internal/journal"
 	"github.com/understudy-ai/understudy/internal/metrics"
@@ -32,7 +33,8 @@ type app struct {
 	logger    *slog.Logger
 	metrics   *metrics.Metrics
 	catalogue *routing.Catalogue
-	memory    *memory.Store // nil when off
+	memory    *memory.Store  // nil when off
+	ambient   *ambient.Store // nil when off
 	ledger    *ledger.Ledger
 	sessions  *journal.Journal // of what routing knows of conversations, nil when routing is off
 	prompts   *journal.Journal // of what conversations were told, nil when assembly is off
@@ -154,6 +156,9 @@ func (a *app) openStores(ctx context.Context) (err error) {
 	a.metrics.Gauge("ledger_queue", "Entries that wait to be written to the ledger.", func() float64 { return float64(a.ledger.QueueLen()) })
 	a.metrics.Counter("ledger_lost_total", "Entries given up because the ledger's file could not be written and its queue was full.", func() float64 { return float64(a.ledger.Lost()) })
 	a.metrics.Gauge("ledger_up", "1: the ledger's file can be used; 0: it can't, and entries wait.", func() float64 { return up(a.ledger.Check) })
+	if err := a.openAmbient(ctx); err != nil {
+		return err
+	}
 	if !a.cfg.Memory.Enabled {
 		return nil
 	}
@@ -235,6 +240,9 @@ func (a *app) release() error {
 	}
 	if a.memory != nil {
 		errs = append(errs, a.memory.Close())
+	}
+	if a.ambient != nil {
+		errs = append(errs, a.ambient.Close())
 	}
 	if a.ledger != nil {
 		errs = append(errs, a.ledger.Close())

@@ -61,6 +61,9 @@ func (a *app) proxyConfig(ctx context.Context, o IO) (proxy.Config, error) {
 	if a.memory != nil {
 		pc.Memory, pc.Memories = a.memory, a.memory
 	}
+	if a.ambient != nil {
+		pc.Ambient = a.ambient
+	}
 	return pc, nil
 }
 

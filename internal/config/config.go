@@ -31,6 +31,7 @@ type Config struct {
 	// Agents are the settings of single agents, by the id that callers send.
 	Agents   map[string]Agent `yaml:"agents"`
 	Memory   Memory           `yaml:"memory"`
+	Ambient  Ambient          `yaml:"ambient"`
 	Assemble Assemble         `yaml:"assemble"`
 	Ledger   Ledger           `yaml:"ledger"`
 	OTel     OTel             `yaml:"otel"`
@@ -213,6 +214,11 @@ type Embedder struct {
 	Dimensions int `yaml:"dimensions"`
 	// MinCosine in [0, 1] is the similarity from which on a memory is recalled for its meaning alone.
 	MinCosine float64 `yaml:"min_cosine"`
+}
+
+// Ambient says what is noted of what happens around conversations, and what of it prompts are shown.
+type Ambient struct {
+	Enabled bool `yaml:"enabled"`
 }
 
 // Assemble says what is added to a prompt, and where.

@@ -25,6 +25,7 @@ func Default() Config {
 			Enabled: true, Capture: "turns", TurnTTL: 90 * 24 * time.Hour, Timezone: "UTC", Queue: 1024, IndexBytes: 64 << 20,
 			Embedder: Embedder{MinCosine: 0.6},
 		},
+		Ambient: Ambient{Enabled: true},
 		Assemble: Assemble{
 			Enabled: true, Placement: "epoch", MaxSystemChars: 32000, ConfidenceThreshold: 0.3,
 			Capture: Capture{Enabled: true, TTL: time.Hour, Bytes: 16 << 20},

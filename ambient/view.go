@@ -1,0 +1,63 @@
+package ambient
+
+import (
+	"context"
+	"time"
+)
+
+// View is what surrounds a conversation at one moment, by section of a prompt. Empty sections are nil.
+type View struct {
+	Knowledge, Working, Channels, Participants, Briefing, Conversation, Status []Group
+}
+
+// Group is some lines under a heading, in the order in which they are to be read.
+type Group struct {
+	Heading string // empty for none
+	Lines   []Line
+	Total   int  // lines there were before some were left out; 0: none were
+	Live    bool // changes by the minute, so it goes with the newest turn
+}
+
+// Line is one line of data. It is not escaped: whoever writes the prompt does that.
+type Line struct {
+	ID    string // names what the line tells, so that a conversation is told once; empty: the words do
+	Label string // what or when it is: "decision", "14:45", "morning"
+	Text  string
+}
+
+// Moment is a request that is about to go out, as far as its surroundings depend on it.
+type Moment struct {
+	Session string
+	Process string    // channel, branch, worker, compactor or cortex
+	Mode    string    // none, ambient or briefed
+	Opening bool      // the prompt is made from the beginning; else only live groups are shown
+	Words   string    // what the human, or whoever gave the task, said last
+	At      time.Time // when the request came
+}
+
+// Surroundings tells what surrounds a request, as far as its scope may know it. It must be quick: it is on the request's
+// path, and ctx ends when its time is up.
+func (s *Store) Surroundings(ctx context.Context, scope Scope, m Moment) (View, error) {
+	var v View
+	return v, ctx.Err()
+}
+
+// Heard is a finished request and its answer.
+type Heard struct {
+	Session     string
+	Process     string // as in Moment
+	Trigger     string // what started the run, such as cron; empty for a person
+	Platform    string // such as slack
+	ChannelName string
+	UserName    string
+	Words       string    // the newest human text, empty when the request's last message isn't a human's
+	NewTurn     bool      // the newest message is the human's, not a step of a tool loop
+	Failed      string    // why there is no good answer: the outcome in the ledger; empty when there is one
+	Model       string    // that answered
+	At          time.Time // when the request came
+}
+
+// Hear takes note of a finished request. It never blocks; false means that the queue is full.
+func (s *Store) Hear(scope Scope, h Heard) bool {
+	return true
+}

@@ -1,0 +1,34 @@
+package cmd
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/memory"
+)
+
+// ambientFile is where the data folder keeps what surrounds conversations.
+const ambientFile = "ambient.db"
+
+// openAmbient opens the store of what surrounds conversations. What it keeps is
+// redacted and scanned as memories are.
+func (a *app) openAmbient(ctx context.Context) (err error) {
+	if !a.cfg.Ambient.Enabled {
+		return nil
+	}
+	a.ambient, err = ambient.Open(ctx, ambient.Config{
+		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Zone: zones(a.cfg),
+		Clean: func(text string) (string, bool) {
+			text = memory.Redact(text)
+			return text, memory.Scan(text).Action == memory.Allow
+		},
+	})
+	if err != nil {
+		return err
+	}
+	a.metrics.Gauge("ambient_queue", "Notes of what surrounds conversations that wait to be written.", func() float64 { return float64(a.ambient.QueueLen()) })
+	a.metrics.Counter("ambient_lost_total", "Notes given up because the queue was full or the file refused them.", func() float64 { return float64(a.ambient.Lost()) })
+	a.metrics.Gauge("ambient_up", "1: the file of what surrounds conversations can be used; 0: it can't, and notes wait.", func() float64 { return up(a.ambient.Check) })
+	return nil
+}
