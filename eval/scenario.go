@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -39,8 +41,9 @@ type Turn struct {
 // Fact is something that an answer gets right or wrong.
 type Fact struct {
 	Name string `yaml:"name" json:"name"`
-	// Any holds when one of these texts is in the answer, whatever the case.
-	// A fact with only Never holds unless one of those is.
+	// Any holds when one of these texts is in the answer, whatever the case, as
+	// words of its own or the beginning of a longer one.
+	// A fact with only Never holds unless one of those is, anywhere.
 	Any   []string `yaml:"any" json:"any,omitempty"`
 	Never []string `yaml:"never" json:"never,omitempty"`
 }
@@ -171,9 +174,55 @@ func (s *Scenario) Check(answer string) *Checked {
 }
 
 func (f *Fact) holds(folded string) bool {
+	says := func(s string) bool { return says(folded, fold(s)) }
 	in := func(s string) bool { return strings.Contains(folded, fold(s)) }
-	return (len(f.Any) == 0 || slices.ContainsFunc(f.Any, in)) && !slices.ContainsFunc(f.Never, in)
+	return (len(f.Any) == 0 || slices.ContainsFunc(f.Any, says)) && !slices.ContainsFunc(f.Never, in)
 }
+
+// says reports whether a text holds s where a word begins.
+func says(text, s string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], s)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if apart(text[:at], s, text[at+len(s):]) {
+			return true
+		}
+		at += max(1, len(s))
+	}
+}
+
+// stem is from how many letters on a text may be the beginning of a longer
+// word: "friday" is in "Fridays", but "tv" is not in "tvoj".
+const stem = 4
+
+// apart reports whether s between two texts is no part of a longer word or
+// number of theirs: "ip" in "ship", "$29" in "$290", "12" in "12.5".
+func apart(before, s, after string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	last, _ := utf8.DecodeLastRuneInString(s)
+	previous, _ := utf8.DecodeLastRuneInString(before)
+	next, size := utf8.DecodeRuneInString(after)
+	if wordRune(first) && wordRune(previous) {
+		return false
+	}
+	switch {
+	case unicode.IsDigit(last):
+		if next == '.' || next == ',' {
+			next, _ = utf8.DecodeRuneInString(after[size:])
+			return !unicode.IsDigit(next) || strings.ContainsAny(s, ".,")
+		}
+		return !unicode.IsDigit(next)
+	case unicode.IsLetter(last):
+		word := s[strings.LastIndexFunc(s, func(r rune) bool { return !wordRune(r) })+1:]
+		return utf8.RuneCountInString(word) >= stem || !wordRune(next)
+	}
+	return true
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // fold makes texts comparable: lower case, single spaces, and the dashes and
 // quotes that models write in the place of plain ones.

@@ -104,6 +104,36 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// A fact is met by words, not by what happens to be inside others.
+func TestFactsAreWords(t *testing.T) {
+	tests := []struct {
+		fact, answer string
+		want         float64
+	}{
+		{"ip", "It protects our IP.", 1},
+		{"ip", "The ship has an equipment manual.", 0},
+		{"$29", "It costs $29/month per user.", 1},
+		{"$29", "It costs $290 a month.", 0},
+		{"12", "12µs against 85µs", 1},
+		{"12", "In 2012, about 12.5 percent, 112 or 120", 0},
+		{"12", "A ship of 120, and 12.", 1},
+		{"tv", "Bez TV-a.", 1},
+		{"tv", "Tvoj tvrd stav.", 0},
+		{"friday", "Never on Fridays", 1},
+		{"suveren", "Naša suverenost", 1},
+		{"15.9", "Rok je 15.9.2026.", 1},
+		{"-- m", "Bye.\n— M.", 0},
+		{"- m", "Bye.\n— M.", 1},
+		{"- m", "- Move\n- Make", 0},
+	}
+	for _, tt := range tests {
+		s := Scenario{Facts: []Fact{{Name: "f", Any: []string{tt.fact}}}}
+		if got := s.Check(tt.answer).Share; got != tt.want {
+			t.Errorf("%q in %q = %v, want %v", tt.fact, tt.answer, got, tt.want)
+		}
+	}
+}
+
 func TestBadFiles(t *testing.T) {
 	tests := []struct {
 		name, scenario, want string
