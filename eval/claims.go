@@ -12,14 +12,14 @@ var ErrClaim = errors.New("the condition was not what it claims")
 // that there was something to remember. An evaluation whose small model ran as
 // a mid-size one, or whose "memory on" recalled nothing, measures something
 // else than it says.
-func holdTo(c *Condition, model string, a Applied, primed bool) error {
+func holdTo(c *Condition, a Applied, primed bool) error {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if a.FailOpen != "" {
 		bad("step %s failed, so the prompt went out as it came", a.FailOpen)
 	}
-	if a.Model != model {
-		bad("model %q answered, not %q", a.Model, model)
+	if a.Model != c.Model {
+		bad("model %q answered, not %q", a.Model, c.Model)
 	}
 	if c.Assembler && c.Tier != "" && a.ModelTier != c.Tier {
 		bad("the prompt was assembled for a %q model, not a %q one", a.ModelTier, c.Tier)
@@ -35,6 +35,9 @@ func holdTo(c *Condition, model string, a Applied, primed bool) error {
 	}
 	if !c.Scaffold && a.Scaffold {
 		bad("the scaffold is off, yet there was one")
+	}
+	if c.Scaffold && a.HeldOut {
+		bad("the scaffold is on, yet one that was due was held out")
 	}
 	if len(wrong) == 0 {
 		return nil

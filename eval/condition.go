@@ -52,6 +52,8 @@ type Closure struct {
 	Top      string `yaml:"top" json:"top"`           // the strong one, such as A; "": only With − Baseline
 	// Target is the share that counts as a success, 0: none.
 	Target float64 `yaml:"target" json:"target,omitempty"`
+	// Except are shapes whose scenarios don't count, such as draft.
+	Except []string `yaml:"except" json:"except,omitempty"`
 }
 
 //go:embed conditions/*.yaml

@@ -24,9 +24,12 @@ func (c *Config) Estimate(price func(model string) (input, output float64, ok bo
 		}
 		usd += float64(times) * (float64(in)*input + float64(out)*output) / 1e6
 	}
-	scenarios := len(c.Scenarios) - len(c.Done)
+	scenarios := 0
 	for _, s := range c.Scenarios {
-		add(c.Plan.Priming, len(s.Priming), askInput, askOutput)
+		if c.done(s.Name) < 0 {
+			scenarios++
+			add(c.Plan.Priming, len(s.Priming), askInput, askOutput)
+		}
 	}
 	answers := 0
 	for _, cond := range c.Plan.Conditions {

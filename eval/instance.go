@@ -63,6 +63,7 @@ type Applied struct {
 	PromptTier string   `json:"prompt_tier,omitempty"`
 	Shape      string   `json:"shape,omitempty"`
 	Scaffold   bool     `json:"scaffold"`
+	HeldOut    bool     `json:"held_out"` // a scaffold was due and was kept back
 	Frames     int      `json:"frames"`
 	Memories   int      `json:"memories"`
 	Sections   []string `json:"sections,omitempty"`
@@ -132,9 +133,15 @@ func (c *client) chat(ctx context.Context, q call) (*reply, error) {
 	return r, nil
 }
 
+// maxWait is how long an account may take to show up: it is written some
+// hundred milliseconds after the answer, unless the ledger has lost it.
+const maxWait = time.Minute
+
 // inspect asks the proxy what it did to a request. The account is written
 // after the answer, so it may take a moment to show up.
 func (c *client) inspect(ctx context.Context, id string) (Applied, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
 	var row struct {
 		RoutedModel    string `json:"routed_model"`
 		Tier           string `json:"tier"`
@@ -146,6 +153,7 @@ func (c *client) inspect(ctx context.Context, id string) (Applied, error) {
 		Debug          struct {
 			ModelTier       string   `json:"model_tier"`
 			ScaffoldApplied bool     `json:"scaffold_applied"`
+			HeldOut         bool     `json:"held_out"`
 			Sections        []string `json:"sections"`
 			FramesUsed      int      `json:"frames_used"`
 		} `json:"debug"`
@@ -168,7 +176,7 @@ func (c *client) inspect(ctx context.Context, id string) (Applied, error) {
 	}
 	return Applied{
 		RequestID: id, Model: row.RoutedModel, ModelTier: row.Debug.ModelTier, PromptTier: row.Tier, Shape: row.Shape,
-		Scaffold: row.Debug.ScaffoldApplied, Frames: row.Debug.FramesUsed, Memories: row.MemoriesUsed, Sections: row.Debug.Sections,
+		Scaffold: row.Debug.ScaffoldApplied, HeldOut: row.Debug.HeldOut, Frames: row.Debug.FramesUsed, Memories: row.MemoriesUsed, Sections: row.Debug.Sections,
 		InjectedTokens: row.InjectedMemory + row.InjectedForm, FailOpen: row.FailOpen,
 	}, nil
 }

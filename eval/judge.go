@@ -3,9 +3,9 @@ package eval
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +43,17 @@ const (
 	goldCondition = "condition:"
 )
 
+// CheckGold says what is wrong with what answers are to be judged by.
+func (p *Plan) CheckGold(gold string) error {
+	if gold == GoldRubric {
+		return nil
+	}
+	if code, ok := strings.CutPrefix(gold, goldCondition); ok && slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Code == code }) {
+		return nil
+	}
+	return fmt.Errorf("gold is %q; it takes %s, or %sCODE of one of the conditions", gold, GoldRubric, goldCondition)
+}
+
 const judgeInstructions = `You grade an answer. Reply with one JSON object and nothing else:
 {"correctness": c, "procedure": p, "conciseness": s}, each a number from 0 to 1.
 correctness: are the facts right and complete, judged by the reference alone? A claim that the reference contradicts, or an invented fact, lowers it.
@@ -73,7 +84,7 @@ func section(name, text string) string {
 
 // judge asks every judge about an answer. With a condition's answer as the
 // reference each is asked twice, in both orders, and the marks are averaged.
-func (r *runner) judge(ctx context.Context, s *Scenario, reference, answer string) ([]Judgement, error) {
+func (r *runner) judge(ctx context.Context, s *Scenario, o *Outcome, reference, answer string) ([]Judgement, error) {
 	orders := []bool{false}
 	if r.cfg.Gold != GoldRubric {
 		orders = append(orders, true)
@@ -82,8 +93,8 @@ func (r *runner) judge(ctx context.Context, s *Scenario, reference, answer strin
 	for _, model := range r.judges {
 		var got []Judgement
 		for _, swapped := range orders {
-			reply, err := r.ask(ctx, r.side, call{model: model, session: "judge", memory: "off", bypass: true, messages: judgePrompt(s, reference, answer, swapped)})
-			if errors.Is(err, errBudget) {
+			reply, err := r.ask(ctx, r.side, o, call{model: model, session: "judge", memory: "off", bypass: true, messages: judgePrompt(s, reference, answer, swapped)})
+			if err != nil && ending(ctx, err) != nil {
 				return nil, err
 			}
 			if err != nil {

@@ -66,6 +66,26 @@ func TestJudgePrompt(t *testing.T) {
 	}
 }
 
+func TestCheckGold(t *testing.T) {
+	p := &Plan{Conditions: []Condition{{Code: "A"}, {Code: "B"}}}
+	tests := []struct {
+		gold string
+		want bool
+	}{
+		{GoldRubric, true},
+		{"condition:B", true},
+		{"condition:Z", false},
+		{"condition:", false},
+		{"B", false},
+		{"", false},
+	}
+	for _, tt := range tests {
+		if err := p.CheckGold(tt.gold); (err == nil) != tt.want {
+			t.Errorf("CheckGold(%q) = %v, want it to be good: %v", tt.gold, err, tt.want)
+		}
+	}
+}
+
 func TestAveragedLeavesOutWhatCannotBeRead(t *testing.T) {
 	got := averaged([]Judgement{{Judge: "j", Correctness: 1}, {Judge: "j", Unparsed: "why"}})
 	if got.Unparsed != "why" {
@@ -94,11 +114,13 @@ func TestHoldTo(t *testing.T) {
 		{"failed open", on, change(func(a *Applied) { a.FailOpen = "assembly" }), true, "assembly failed"},
 		{"not bare", off, Applied{Model: "m", InjectedTokens: 12}, true, "assembler is off"},
 		{"memory though off", Condition{Code: "x", Model: "m", Assembler: true}, Applied{Model: "m", Memories: 1}, true, "memory is off"},
+		{"scaffold though on held out", on, change(func(a *Applied) { a.Scaffold, a.HeldOut = false, true }), true, "held out"},
+		{"no scaffold was due", on, change(func(a *Applied) { a.Scaffold = false }), true, ""},
 		{"scaffold though off", Condition{Code: "x", Model: "m", Assembler: true}, Applied{Model: "m", Scaffold: true}, true, "scaffold is off"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := holdTo(&tt.cond, "m", tt.applied, tt.primed)
+			err := holdTo(&tt.cond, tt.applied, tt.primed)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("holdTo = %v, want %q", err, tt.want)
 			}

@@ -13,33 +13,40 @@ import (
 func (r *runner) probe(ctx context.Context) ([]Probe, error) {
 	var all []Probe
 	plan := r.cfg.Plan
-	try := func(model string, substitutes []string) Probe {
+	try := func(model string, substitutes []string) (Probe, error) {
 		p := Probe{Model: model}
 		for _, name := range append([]string{model}, substitutes...) {
-			_, err := r.ask(ctx, r.side, call{model: name, session: "probe", memory: "off", bypass: true, maxTokens: 16, messages: []message{{"user", "Say hi."}}})
+			_, err := r.ask(ctx, r.side, nil, call{model: name, session: "probe", memory: "off", bypass: true, maxTokens: 16, messages: []message{{"user", "Say hi."}}})
 			if err == nil {
 				p.Used = name
 				if name != model {
 					p.Note = fmt.Sprintf("%s does not answer; %s stands in (%s)", model, name, p.Note)
 				}
-				return p
+				return p, nil
+			}
+			if err := ending(ctx, err); err != nil {
+				return p, err
 			}
 			p.Note = fmt.Sprintf("%.200s", err.Error())
 		}
-		return p
+		return p, nil
 	}
 	seen := func(model string) bool {
 		return slices.ContainsFunc(all, func(p Probe) bool { return p.Model == model })
 	}
-	for _, c := range plan.Conditions {
-		if !seen(c.Model) {
-			all = append(all, try(c.Model, c.Substitutes))
-		}
-	}
+	asked := slices.Clone(plan.Conditions)
 	for _, model := range append([]string{plan.Priming}, plan.Judges...) {
-		if !seen(model) {
-			all = append(all, try(model, nil))
+		asked = append(asked, Condition{Model: model})
+	}
+	for _, c := range asked {
+		if seen(c.Model) {
+			continue
 		}
+		p, err := try(c.Model, c.Substitutes)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, p)
 	}
 	for _, p := range all {
 		r.used[p.Model] = p.Used
@@ -55,5 +62,5 @@ func (r *runner) probe(ctx context.Context) ([]Probe, error) {
 			r.judges = append(r.judges, j)
 		}
 	}
-	return all, ctx.Err()
+	return all, nil
 }

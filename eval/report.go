@@ -1,8 +1,10 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +19,9 @@ func (res *Results) WriteTable(w io.Writer) error {
 	for _, c := range res.Plan.Conditions {
 		fmt.Fprintf(t, "\t%s", c.Code)
 	}
+	for _, d := range res.deltas() {
+		fmt.Fprintf(t, "\t%s", d.title)
+	}
 	fmt.Fprintln(t, "\t")
 	for i := range res.Scenarios {
 		o := &res.Scenarios[i]
@@ -24,11 +29,17 @@ func (res *Results) WriteTable(w io.Writer) error {
 		for _, c := range res.Plan.Conditions {
 			fmt.Fprintf(t, "\t%s", cellText(o, c.Code, res.Measure))
 		}
+		for _, d := range res.deltas() {
+			fmt.Fprintf(t, "\t%s", d.of(o.Scenario))
+		}
 		fmt.Fprintln(t, "\t")
 	}
 	fmt.Fprintf(t, "mean\t\t")
 	for _, s := range res.Conditions {
 		fmt.Fprintf(t, "\t%s", estimateText(s.Score))
+	}
+	for _, d := range res.deltas() {
+		fmt.Fprintf(t, "\t%+.3f", d.mean)
 	}
 	fmt.Fprintln(t, "\t")
 	if err := t.Flush(); err != nil {
@@ -68,41 +79,6 @@ func measureText(measure string) string {
 		return "judges' marks (0 to 1)"
 	}
 	return "the share of facts that an answer gets right"
-}
-
-// sentence says what a comparison shows, and no more.
-func (c *ClosureResult) sentence() string {
-	e := c.Effect
-	if e.N == 0 {
-		return "nothing to compare"
-	}
-	s := fmt.Sprintf("%s − %s = %+.3f [%+.3f, %+.3f], p = %.3f, n = %d: ", c.With, c.Closure.Baseline, e.Mean, e.Low, e.High, e.P, e.N)
-	switch {
-	case !e.Shown:
-		s += fmt.Sprintf("no effect shown (one below %.3f could not be seen)", e.Detectable)
-	case e.Mean > 0:
-		s += "an improvement"
-	default:
-		s += "a loss"
-	}
-	switch {
-	case c.Gap == nil:
-		return s
-	case c.Closed == nil:
-		return s + fmt.Sprintf("; %s is no better than %s (%+.3f), so there is no gap to close", c.Top, c.Closure.Baseline, c.Gap.Mean)
-	}
-	s += fmt.Sprintf("; closes %.1f %% [%.1f, %.1f] of a gap of %.3f", 100*c.Closed.Mean, 100*c.Closed.Low, 100*c.Closed.High, c.Gap.Mean)
-	if c.Passed != nil {
-		s += fmt.Sprintf("; target %.0f %%: %s", 100*c.Target, passFail(*c.Passed))
-	}
-	return s
-}
-
-func passFail(ok bool) string {
-	if ok {
-		return "pass"
-	}
-	return "fail"
 }
 
 // WriteMarkdown writes EVAL-RESULTS.md.
@@ -160,31 +136,19 @@ func (res *Results) writeSummary(w io.Writer) {
 	for i := range res.Closures {
 		c := &res.Closures[i]
 		if c.Passed != nil {
-			fmt.Fprintf(w, "| target: %s closes ≥ %.0f %% of %s − %s | %s |\n", c.With, 100*c.Target, c.Top, c.Closure.Baseline, passFail(*c.Passed))
+			fmt.Fprintf(w, "| target: %s closes ≥ %.0f %% of %s − %s | %s |\n", c.With, 100*c.Target, c.Top, c.Closure.Baseline, c.verdict())
 		}
 		if c.Closed != nil {
 			fmt.Fprintf(w, "| gap closed: %s | %.1f %% |\n", c.Name, 100*c.Closed.Mean)
 		} else {
 			fmt.Fprintf(w, "| %s | %+.3f |\n", c.Name, c.Effect.Mean)
 		}
-		if name, worst, ok := res.worst(c); ok && c.Top == "" {
-			fmt.Fprintf(w, "| worst row of %s | %+.2fpp (%s) |\n", c.Name, 100*worst, name)
+		if c.Top == "" && len(c.Rows) > 0 {
+			worst := slices.MinFunc(c.Rows, func(a, b Row) int { return cmp.Compare(a.Effect, b.Effect) })
+			fmt.Fprintf(w, "| worst row of %s | %+.2fpp (%s) |\n", c.Name, 100*worst.Effect, worst.Scenario)
 		}
 	}
 	fmt.Fprintf(w, "| cost | $%.4f, %d answers unpriced |\n\n", res.CostUSD, res.Unpriced)
-}
-
-// worst is the scenario in which a comparison looks worst.
-func (res *Results) worst(c *ClosureResult) (name string, diff float64, ok bool) {
-	for i := range res.Scenarios {
-		o := &res.Scenarios[i]
-		a, okA := o.cell(c.Closure.Baseline, res.Measure)
-		b, okB := o.cell(c.With, res.Measure)
-		if okA && okB && (!ok || b-a < diff) {
-			name, diff, ok = o.Scenario, b-a, true
-		}
-	}
-	return name, diff, ok
 }
 
 func (res *Results) writePriming(w io.Writer) {
@@ -202,7 +166,22 @@ func (res *Results) writePriming(w io.Writer) {
 		slices.Sort(miss)
 		fmt.Fprintf(w, "| %s | %d | %s | %s |\n", o.Scenario, o.Memories, listText(hit), listText(miss))
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "\nSuccessful by language: %s.\n\n", res.primedByLanguage())
+}
+
+func (res *Results) primedByLanguage() string {
+	all, primed := map[string]int{}, map[string]int{}
+	for _, o := range res.Scenarios {
+		all[o.Language]++
+		if !o.PrimingFailed {
+			primed[o.Language]++
+		}
+	}
+	var parts []string
+	for _, language := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, fmt.Sprintf("%s %d of %d", cmp.Or(language, "unknown"), primed[language], all[language]))
+	}
+	return listText(parts)
 }
 
 func listText(list []string) string {
@@ -237,14 +216,6 @@ func (res *Results) writeScores(w io.Writer) {
 	fmt.Fprint(w, "\n\n")
 }
 
-func (res *Results) writeClosures(w io.Writer) {
-	fmt.Fprintf(w, "## Comparisons\n\nDifferences of scenario means, with 95 %% bootstrap intervals over scenarios and a paired permutation test.\n\n")
-	for i := range res.Closures {
-		fmt.Fprintf(w, "- **%s**: %s\n", res.Closures[i].Name, res.Closures[i].sentence())
-	}
-	fmt.Fprintln(w)
-}
-
 func (res *Results) writeConditions(w io.Writer) {
 	fmt.Fprintf(w, "## Conditions\n\n| code | model | assembler | memory | scaffold | runs | with scaffold | facts right | unreadable judgements | judges differ by | cost a run | median latency | output tokens |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for i, s := range res.Conditions {
@@ -261,9 +232,6 @@ func (res *Results) writeConditions(w io.Writer) {
 		}
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d | %d | %s | %d | %s | %s | %v | %.0f |\n", s.Code, s.Model, onOff(c.Assembler), onOff(c.Memory), onOff(c.Scaffold),
 			s.Runs, s.Scaffolds, facts, s.Unparsed, differ, cost, s.Latency.Round(time.Millisecond), s.MeanOutput)
-		if s.Skipped != "" {
-			fmt.Fprintf(w, "\n%s was skipped: %s\n", s.Code, oneLine(s.Skipped))
-		}
 	}
 	fmt.Fprintln(w)
 }
@@ -317,12 +285,28 @@ func (res *Results) writeObservations(w io.Writer) {
 	}
 	for i := range res.Closures {
 		if c := &res.Closures[i]; c.Effect.N > 0 && !c.Effect.Shown {
-			fmt.Fprintf(w, "- %s: no effect shown; with %d scenarios of this spread only one of %.3f or more would be.\n", c.Name, c.Effect.N, c.Effect.Detectable)
+			fmt.Fprintf(w, "- %s: no effect shown over %d scenarios (%s).\n", c.Name, c.Effect.N, c.Effect.blindness())
 		}
 	}
 	for _, s := range res.Conditions {
+		if s.Skipped != "" {
+			fmt.Fprintf(w, "- %s was skipped, since %s does not answer: %s.\n", s.Code, s.Model, oneLine(s.Skipped))
+		}
 		if s.Unparsed > 0 {
 			fmt.Fprintf(w, "- %d judgements of %s could not be read and are left out.\n", s.Unparsed, s.Code)
+		}
+	}
+	if code, ok := strings.CutPrefix(res.Gold, goldCondition); ok && res.Measure == measureJudges {
+		fmt.Fprintf(w, "- %s is judged by its own first answer, as everything is: its marks are the top of the scale.\n", code)
+	}
+	for _, o := range res.Scenarios {
+		if o.Failed != "" {
+			fmt.Fprintf(w, "- Nothing was asked in %s: %s.\n", o.Scenario, oneLine(o.Failed))
+		}
+		for _, a := range o.Runs {
+			if a.Failed != "" {
+				fmt.Fprintf(w, "- %s got no answer in %s (seed %d), which is left out: %s.\n", a.Condition, o.Scenario, a.Seed, oneLine(a.Failed))
+			}
 		}
 	}
 	fmt.Fprintf(w, "- %d seeds of one scenario are one unit, not %d: the question is the same.\n", res.Seeds, res.Seeds)

@@ -27,6 +27,16 @@ type Results struct {
 	Stopped string `json:"stopped,omitempty"`
 }
 
+// Failures counts the answers, and the scenarios that could not be primed, for
+// which a model gave none. They are left out of every figure.
+func (res *Results) Failures() int {
+	n := 0
+	for i := range res.Scenarios {
+		n += res.Scenarios[i].failures()
+	}
+	return n
+}
+
 // Probe is what a model's first test said.
 type Probe struct {
 	Model string `json:"model"`
@@ -37,10 +47,31 @@ type Probe struct {
 // Outcome is one scenario.
 type Outcome struct {
 	Scenario      string          `json:"scenario"`
+	Shape         string          `json:"shape"`
+	Language      string          `json:"language"`
 	Memories      int             `json:"memories"`       // after the priming
 	Verified      map[string]bool `json:"verified"`       // each expected text: found in memory or not
 	PrimingFailed bool            `json:"priming_failed"` // fewer than two memories, or a text is missing
 	Runs          []Answer        `json:"runs"`
+	// CostUSD is what the scenario cost, priming and judges included; Unpriced
+	// counts the answers in it whose price is not known.
+	CostUSD  float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced"`
+	// Failed says why the priming got no answer; then nothing was asked.
+	Failed string `json:"failed,omitempty"`
+}
+
+func (o *Outcome) failures() int {
+	n := 0
+	if o.Failed != "" {
+		n++
+	}
+	for i := range o.Runs {
+		if o.Runs[i].Failed != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Answer is one answer.
@@ -56,6 +87,8 @@ type Answer struct {
 	Latency   time.Duration `json:"latency_ns"`
 	Input     int64         `json:"input_tokens"`
 	Output    int64         `json:"output_tokens"`
+	// Failed says why there is no answer; such a run is counted and left out.
+	Failed string `json:"failed,omitempty"`
 }
 
 // overall is the mean of the judges that could be read, false when none was.
@@ -103,11 +136,11 @@ type Summary struct {
 	Skipped      string        `json:"skipped,omitempty"`
 }
 
-// of are the runs of a condition in one scenario.
+// of are the answers under a condition in one scenario.
 func (o *Outcome) of(code string) []Answer {
 	var some []Answer
 	for _, r := range o.Runs {
-		if r.Condition == code {
+		if r.Condition == code && r.Failed == "" {
 			some = append(some, r)
 		}
 	}
@@ -125,25 +158,30 @@ func (o *Outcome) cell(code, measure string) (float64, bool) {
 	return mean(v), len(v) > 0
 }
 
-// paired are the scenario means of some conditions, over the scenarios in
-// which all of them have one.
-func (res *Results) paired(codes ...string) [][]float64 {
-	all := make([][]float64, len(codes))
+// compare works out a comparison over the scenarios in which all of its
+// conditions have a mean.
+func (res *Results) compare(c Closure) ClosureResult {
+	var baseline, with, top []float64
+	var rows []Row
 	for i := range res.Scenarios {
-		row := make([]float64, len(codes))
-		complete := true
-		for k, code := range codes {
-			v, ok := res.Scenarios[i].cell(code, res.Measure)
-			row[k], complete = v, complete && ok
-		}
-		if !complete {
+		o := &res.Scenarios[i]
+		b, okB := o.cell(c.Baseline, res.Measure)
+		w, okW := o.cell(c.With, res.Measure)
+		t, okT := o.cell(c.Top, res.Measure)
+		if !okB || !okW || !okT && c.Top != "" || slices.Contains(c.Except, o.Shape) {
 			continue
 		}
-		for k := range codes {
-			all[k] = append(all[k], row[k])
+		row := Row{Scenario: o.Scenario, Effect: w - b}
+		baseline, with = append(baseline, b), append(with, w)
+		if c.Top != "" {
+			gap := t - b
+			top, row.Gap = append(top, t), &gap
 		}
+		rows = append(rows, row)
 	}
-	return all
+	r := closure(c, baseline, with, top)
+	r.Rows = rows
+	return r
 }
 
 // summarise computes Measure, Conditions and Closures from Scenarios.
@@ -161,13 +199,7 @@ func (res *Results) summarise() {
 		res.Conditions = append(res.Conditions, res.summary(c))
 	}
 	for _, c := range res.Plan.Closures {
-		if c.Top == "" {
-			p := res.paired(c.Baseline, c.With)
-			res.Closures = append(res.Closures, closure(c, p[0], p[1], nil))
-			continue
-		}
-		p := res.paired(c.Baseline, c.With, c.Top)
-		res.Closures = append(res.Closures, closure(c, p[0], p[1], p[2]))
+		res.Closures = append(res.Closures, res.compare(c))
 	}
 }
 

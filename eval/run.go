@@ -2,6 +2,8 @@ package eval
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,14 +29,30 @@ type Config struct {
 	Concurrency int           // scenarios at a time
 	Timeout     time.Duration // for one answer
 	MaxTokens   int           // that an answer may have, 0: any
-	MaxUSD      float64       // what the run may cost, 0: any amount
+	MaxUSD      float64       // what the run may cost, what is done included; 0: any amount
 	Version     string
 	// Done are scenarios of an earlier run that are taken as they are.
 	Done []Outcome
-	// OnOutcome is called after each scenario, one at a time; nil: nobody.
+	// OnOutcome is called after each scenario that got all of its answers, one
+	// at a time; nil: nobody.
 	OnOutcome func(Outcome) error
 	// OnRun is called after each answer, from any goroutine; nil: nobody.
 	OnRun func()
+}
+
+// Fingerprint tells runs apart whose scenarios can't be put together: it is of
+// everything that is asked, and of how.
+func (c *Config) Fingerprint() (string, error) {
+	data, err := json.Marshal([]any{c.Version, c.Plan, c.Scenarios, c.Seeds, c.Gold, c.MaxTokens})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data)), nil
+}
+
+// done is where a scenario is in Done, -1: nowhere.
+func (c *Config) done(scenario string) int {
+	return slices.IndexFunc(c.Done, func(o Outcome) bool { return o.Scenario == scenario })
 }
 
 // errBudget ends a run that has spent what it may.
@@ -55,14 +73,17 @@ type runner struct {
 // Run plays every scenario under every condition. An error comes with the
 // results so far. One that wraps ErrClaim says that a condition was not what
 // it claims.
-func Run(ctx context.Context, cfg Config) (*Results, error) {
+func Run(ctx context.Context, cfg Config) (_ *Results, err error) {
 	r := &runner{cfg: cfg, used: map[string]string{}}
+	for i := range cfg.Done {
+		r.spent, r.unpriced = r.spent+cfg.Done[i].CostUSD, r.unpriced+cfg.Done[i].Unpriced
+	}
 	res := &Results{Started: time.Now().UTC(), Version: cfg.Version, Seeds: cfg.Seeds, Gold: cfg.Gold, Plan: cfg.Plan}
 	dir, err := os.MkdirTemp(cfg.Temp, "understudy-eval-")
 	if err != nil {
 		return nil, fmt.Errorf("making the run's folder: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	side, err := cfg.Start(ctx, Setup{DataDir: filepath.Join(dir, "side"), Models: r.cfg.Plan.Models(), Prices: cfg.Plan.Prices})
 	if err != nil {
 		return nil, fmt.Errorf("starting the proxy for judges: %w", err)
@@ -90,7 +111,7 @@ func (r *runner) scenarios(ctx context.Context, dir string) ([]Outcome, error) {
 	var one sync.Mutex
 	for i := range r.cfg.Scenarios {
 		s := &r.cfg.Scenarios[i]
-		if at := slices.IndexFunc(r.cfg.Done, func(o Outcome) bool { return o.Scenario == s.Name }); at >= 0 {
+		if at := r.cfg.done(s.Name); at >= 0 {
 			all[i] = r.cfg.Done[at]
 			continue
 		}
@@ -102,7 +123,7 @@ func (r *runner) scenarios(ctx context.Context, dir string) ([]Outcome, error) {
 			one.Lock()
 			defer one.Unlock()
 			all[i] = *o
-			if r.cfg.OnOutcome != nil {
+			if r.cfg.OnOutcome != nil && o.failures() == 0 {
 				return r.cfg.OnOutcome(*o)
 			}
 			return nil
@@ -123,10 +144,10 @@ func (r *runner) scenario(ctx context.Context, s *Scenario, dir string) (_ *Outc
 	if err := writeIdentity(identity); err != nil {
 		return nil, err
 	}
-	o := &Outcome{Scenario: s.Name}
+	o := &Outcome{Scenario: s.Name, Shape: s.Shape, Language: s.Language}
 	primed := filepath.Join(dir, "primed")
-	if err := r.prime(ctx, s, o, Setup{DataDir: primed, IdentityDir: identity}); err != nil {
-		return nil, err
+	if err := r.prime(ctx, s, o, Setup{DataDir: primed, IdentityDir: identity}); err != nil || o.Failed != "" {
+		return o, err
 	}
 	for i := range r.cfg.Plan.Conditions {
 		c := &r.cfg.Plan.Conditions[i]
@@ -137,11 +158,9 @@ func (r *runner) scenario(ctx context.Context, s *Scenario, dir string) (_ *Outc
 		if err := os.CopyFS(work, os.DirFS(primed)); err != nil {
 			return nil, fmt.Errorf("copying the memory: %w", err)
 		}
-		runs, err := r.condition(ctx, s, c, o.Memories > 0, Setup{DataDir: work, IdentityDir: identity})
-		if err != nil {
+		if err := r.condition(ctx, s, o, c, Setup{DataDir: work, IdentityDir: identity}); err != nil {
 			return nil, err
 		}
-		o.Runs = append(o.Runs, runs...)
 		if err := os.RemoveAll(work); err != nil {
 			return nil, err
 		}
@@ -174,14 +193,29 @@ func (r *runner) prime(ctx context.Context, s *Scenario, o *Outcome, setup Setup
 		for _, turn := range s.Priming {
 			session := "priming-" + turn.Session
 			said[session] = append(said[session], message{"user", turn.User})
-			reply, err := r.ask(ctx, c, call{model: r.used[priming], session: session, memory: "on", maxTokens: r.cfg.MaxTokens, messages: said[session]})
+			reply, err := r.ask(ctx, c, o, call{model: r.used[priming], session: session, memory: "on", maxTokens: r.cfg.MaxTokens, messages: said[session]})
 			if err != nil {
-				return fmt.Errorf("priming: %w", err)
+				o.PrimingFailed, o.Failed, err = true, "priming: "+err.Error(), ending(ctx, err)
+				return err
 			}
 			said[session] = append(said[session], message{"assistant", reply.text})
 		}
 		return nil
-	}, func(c *client) error { return o.verify(ctx, s, c) })
+	}, func(c *client) error {
+		if o.Failed != "" {
+			return nil
+		}
+		return o.verify(ctx, s, c)
+	})
+}
+
+// ending is err where it ends the run; an answer that a model fails to give
+// does not.
+func ending(ctx context.Context, err error) error {
+	if errors.Is(err, errBudget) || ctx.Err() != nil {
+		return err
+	}
+	return nil
 }
 
 // with starts a proxy, does things with it and closes it, which writes what it
@@ -220,47 +254,52 @@ func (o *Outcome) verify(ctx context.Context, s *Scenario, c *client) error {
 	return nil
 }
 
-// condition asks the question under one condition, once a seed.
-func (r *runner) condition(ctx context.Context, s *Scenario, c *Condition, primed bool, setup Setup) ([]Answer, error) {
-	var runs []Answer
-	setup.Condition = c
-	memory := "off"
-	if c.Memory {
-		memory = "read"
-	}
-	err := r.with(ctx, setup, func(cl *client) error {
+// condition asks the question under one condition, once a seed. A substitute
+// runs under what the plan says of the model that it stands in for.
+func (r *runner) condition(ctx context.Context, s *Scenario, o *Outcome, c *Condition, setup Setup) error {
+	used := *c
+	used.Model = r.used[c.Model]
+	setup.Condition = &used
+	return r.with(ctx, setup, func(cl *client) error {
 		for seed := range r.cfg.Seeds {
-			model := r.used[c.Model]
-			q := call{
-				model: model, session: "question-" + strconv.Itoa(seed), memory: memory, seed: seed, maxTokens: r.cfg.MaxTokens,
-				messages: []message{{"system", "You are a helpful assistant."}, {"user", s.Query}},
-			}
-			reply, err := r.ask(ctx, cl, q)
-			if err != nil {
-				return fmt.Errorf("condition %s: %w", c.Code, err)
-			}
-			applied, err := cl.inspect(ctx, reply.applied.RequestID)
+			a, err := r.answer(ctx, s, o, &used, seed, cl)
 			if err != nil {
 				return err
 			}
-			if err := holdTo(c, model, applied, primed); err != nil {
-				return err
-			}
-			runs = append(runs, Answer{
-				Condition: c.Code, Seed: seed, Model: model, Text: reply.text, Applied: applied, Facts: s.Check(reply.text),
-				CostUSD: reply.cost, Latency: reply.latency, Input: reply.input, Output: reply.output,
-			})
+			o.Runs = append(o.Runs, a)
 			if r.cfg.OnRun != nil {
 				r.cfg.OnRun()
 			}
 		}
 		return nil
 	})
-	return runs, err
 }
 
-// ask sends a request, if the budget allows it, and books its cost.
-func (r *runner) ask(ctx context.Context, c *client, q call) (*reply, error) {
+// answer asks the question once.
+func (r *runner) answer(ctx context.Context, s *Scenario, o *Outcome, c *Condition, seed int, cl *client) (Answer, error) {
+	a := Answer{Condition: c.Code, Seed: seed, Model: c.Model}
+	q := call{
+		model: c.Model, session: "question-" + strconv.Itoa(seed), memory: "off", seed: seed, maxTokens: r.cfg.MaxTokens,
+		messages: []message{{"system", "You are a helpful assistant."}, {"user", s.Query}},
+	}
+	if c.Memory {
+		q.memory = "read"
+	}
+	reply, err := r.ask(ctx, cl, o, q)
+	if err != nil {
+		a.Failed = err.Error()
+		return a, ending(ctx, err)
+	}
+	if a.Applied, err = cl.inspect(ctx, reply.applied.RequestID); err != nil {
+		return a, err
+	}
+	a.Text, a.Facts, a.CostUSD, a.Latency, a.Input, a.Output = reply.text, s.Check(reply.text), reply.cost, reply.latency, reply.input, reply.output
+	return a, holdTo(c, a.Applied, o.Memories > 0)
+}
+
+// ask sends a request, if the budget allows it, and books its cost, to a
+// scenario where there is one.
+func (r *runner) ask(ctx context.Context, c *client, o *Outcome, q call) (*reply, error) {
 	r.mu.Lock()
 	over := r.cfg.MaxUSD > 0 && r.spent >= r.cfg.MaxUSD
 	r.mu.Unlock()
@@ -273,30 +312,37 @@ func (r *runner) ask(ctx context.Context, c *client, q call) (*reply, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if o == nil {
+		o = &Outcome{}
+	}
 	if reply.cost == nil {
-		r.unpriced++
+		r.unpriced, o.Unpriced = r.unpriced+1, o.Unpriced+1
 	} else {
-		r.spent += *reply.cost
+		r.spent, o.CostUSD = r.spent+*reply.cost, o.CostUSD+*reply.cost
 	}
 	return reply, nil
 }
 
-// judgeAll has every answer of a scenario judged.
+// judgeAll has every answer of a scenario judged. Without something to judge
+// by, none is. The answers of the condition that is the gold are judged, too:
+// what they get is the top of the scale, without which no gap could be told.
 func (r *runner) judgeAll(ctx context.Context, s *Scenario, o *Outcome) error {
-	if len(r.judges) == 0 {
+	reference := s.Rubric
+	if code, ok := strings.CutPrefix(r.cfg.Gold, goldCondition); ok {
+		reference = ""
+		if gold := o.of(code); len(gold) > 0 {
+			reference = gold[0].Text
+		}
+	}
+	if reference == "" {
 		return nil
 	}
 	for i := range o.Runs {
-		reference := s.Rubric
-		if code, ok := strings.CutPrefix(r.cfg.Gold, goldCondition); ok {
-			gold := o.of(code)
-			if len(gold) == 0 || o.Runs[i].Condition == code {
-				continue // nothing is judged by itself
-			}
-			reference = gold[0].Text
+		if o.Runs[i].Failed != "" {
+			continue
 		}
 		var err error
-		if o.Runs[i].Judged, err = r.judge(ctx, s, reference, o.Runs[i].Text); err != nil {
+		if o.Runs[i].Judged, err = r.judge(ctx, s, o, reference, o.Runs[i].Text); err != nil {
 			return err
 		}
 	}

@@ -25,8 +25,9 @@ type Effect struct {
 	// scenarios' differences.
 	P float64 `json:"p"`
 	// Detectable is the smallest difference that this many scenarios of this
-	// spread would show in four of five runs, at p < .05.
-	Detectable float64 `json:"minimum_detectable_effect"`
+	// spread would show in four of five runs, at p < .05; nil when none can be
+	// shown by so few.
+	Detectable *float64 `json:"minimum_detectable_effect"`
 	// Shown is whether the interval leaves out zero and P is below .05.
 	Shown bool `json:"shown"`
 }
@@ -43,6 +44,15 @@ type ClosureResult struct {
 	// Passed is whether the target was reached; nil without one or without a
 	// gap to close.
 	Passed *bool `json:"passed,omitempty"`
+	// Rows are the scenarios that it compares.
+	Rows []Row `json:"rows"`
+}
+
+// Row is a comparison in one scenario.
+type Row struct {
+	Scenario string   `json:"scenario"`
+	Effect   float64  `json:"effect"`        // With − Baseline
+	Gap      *float64 `json:"gap,omitempty"` // Top − Baseline; nil without a Top
 }
 
 func mean(v []float64) float64 {
@@ -148,17 +158,22 @@ func signFlip(diff []float64) float64 {
 	return float64(hits) / (draws + 1)
 }
 
+// leastUnits is how many differences p < .05 takes: of fewer, even when all
+// go one way, a share of 2/2^n ≥ .0625 of the sign patterns is as far from 0.
+const leastUnits = 6
+
 // detectable is (z.975 + z.80) standard errors of the mean difference.
-func detectable(diff []float64) float64 {
-	if len(diff) < 2 {
-		return math.Inf(1)
+func detectable(diff []float64) *float64 {
+	if len(diff) < leastUnits {
+		return nil
 	}
 	m, sum := mean(diff), 0.0
 	for _, d := range diff {
 		sum += (d - m) * (d - m)
 	}
 	sd := math.Sqrt(sum / float64(len(diff)-1))
-	return (1.96 + 0.8416) * sd / math.Sqrt(float64(len(diff)))
+	d := (1.96 + 0.8416) * sd / math.Sqrt(float64(len(diff)))
+	return &d
 }
 
 // closure compares three conditions' means, one of each a scenario. top is nil

@@ -55,7 +55,7 @@ func TestEffect(t *testing.T) {
 	if noise.Shown {
 		t.Errorf("effect = %+v, want none shown", noise)
 	}
-	if noise.Detectable <= math.Abs(noise.Mean) {
+	if noise.Detectable == nil || *noise.Detectable <= math.Abs(noise.Mean) {
 		t.Errorf("an effect that is not shown should be below the detectable one: %+v", noise)
 	}
 	if none := effect(nil, nil); none.Shown || none.P != 1 {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +40,9 @@ func runEval(ctx context.Context, args []string, o IO) error {
 		e.base = demoConfig("", up.URL())
 	}
 	e.cfg.Start = evalStarter(e.base, o)
+	if err := e.journal(e.partial()); err != nil {
+		return err
+	}
 	if err := e.estimate(o); err != nil {
 		return err
 	}
@@ -95,8 +97,17 @@ func parseEval(args []string, o IO) (*evalCall, error) {
 		e.base = loaded.Config
 	}
 	e.cfg.Version = Version()
-	return e, e.read(*conditions, *set, *dir, *model, *judge)
+	if err := e.read(*conditions, *set, *dir, *model, *judge); err != nil {
+		return nil, err
+	}
+	if err := e.cfg.Plan.CheckGold(e.cfg.Gold); err != nil {
+		return nil, usageError{err}
+	}
+	return e, nil
 }
+
+// partial is the file of what is finished while a run lasts.
+func (e *evalCall) partial() string { return filepath.Join(e.out, "partial.jsonl") }
 
 // read reads conditions and scenarios.
 func (e *evalCall) read(conditions, set, dir, model, judge string) (err error) {
@@ -120,65 +131,40 @@ func (e *evalCall) read(conditions, set, dir, model, judge string) (err error) {
 	return err
 }
 
-// run evaluates and writes what it found, finished or not.
+// resumeHint is what to do about a run that is not whole.
+const resumeHint = "-resume goes on with the scenarios that are not finished"
+
+// run evaluates and writes what it found. What is finished stays in the journal
+// until all of it is, so that the rest can be asked later.
 func (e *evalCall) run(ctx context.Context, o IO) error {
-	partial := filepath.Join(e.out, "partial.jsonl")
-	if err := e.journal(partial); err != nil {
-		return err
-	}
 	left := len(e.cfg.Scenarios) - len(e.cfg.Done)
 	p := newProgress(o.Err, "answers", int64(left*len(e.cfg.Plan.Conditions)*e.cfg.Seeds))
 	e.cfg.OnRun = func() { p.add(1) }
 	res, err := eval.Run(ctx, e.cfg)
 	p.end()
 	if err != nil {
-		return hintError{err, "-resume goes on with the scenarios that are not finished"}
+		return hintError{err, resumeHint}
 	}
 	res.Simulated = e.simulated
-	if err := errors.Join(writeResults(e.out, res), os.Remove(partial)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := writeResults(e.out, res); err != nil {
 		return err
 	}
 	if e.asJSON {
-		return json.NewEncoder(o.Out).Encode(res)
+		err = json.NewEncoder(o.Out).Encode(res)
+	} else {
+		err = res.WriteTable(o.Out)
 	}
-	return res.WriteTable(o.Out)
-}
-
-// journal reads what an interrupted run has finished, and goes on with its
-// file, so that this one can be resumed as well.
-func (e *evalCall) journal(path string) error {
-	if !e.resume {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if n := res.Failures(); err == nil && n > 0 {
+		err = hintError{fmt.Errorf("%d times a model gave no answer; the report says where", n), resumeHint}
 	}
-	f, err := os.Open(path)
-	if err == nil {
-		defer f.Close()
-		lines := bufio.NewScanner(f)
-		lines.Buffer(nil, maxLine)
-		for lines.Scan() {
-			var done eval.Outcome
-			if json.Unmarshal(lines.Bytes(), &done) == nil { // the last line may be half of one
-				e.cfg.Done = append(e.cfg.Done, done)
-			}
-		}
-		err = lines.Err()
+	if res.Stopped != "" {
+		fmt.Fprintf(o.Err, "understudy: warning: %s; %s, with a larger -max-usd\n", res.Stopped, resumeHint)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading the earlier run: %w", err)
+	if err != nil || res.Stopped != "" {
+		return err
 	}
-	e.cfg.OnOutcome = func(done eval.Outcome) error {
-		line, err := json.Marshal(done)
-		if err != nil {
-			return err
-		}
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			return fmt.Errorf("noting a finished scenario: %w", err)
-		}
-		_, err = f.Write(append(line, '\n'))
-		return errors.Join(err, f.Close())
+	if err := os.Remove(e.partial()); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
@@ -211,11 +197,18 @@ func (e *evalCall) estimate(o IO) error {
 		}
 		return m.Price.Input, m.Price.Output, true
 	})
+	left := len(e.cfg.Scenarios) - len(e.cfg.Done)
+	if left < len(e.cfg.Scenarios) {
+		fmt.Fprintf(o.Err, "%d scenarios to go of ", left)
+	}
 	fmt.Fprintf(o.Err, "%d scenarios, %d conditions, %d seeds: about $%.2f", len(e.cfg.Scenarios), len(e.cfg.Plan.Conditions), e.cfg.Seeds, usd)
 	if len(unpriced) > 0 {
 		fmt.Fprintf(o.Err, ", without the price of %v, which is not known", unpriced)
 	}
 	fmt.Fprintln(o.Err)
+	if e.cfg.MaxUSD > 0 && len(unpriced) > 0 {
+		return fmt.Errorf("-max-usd can't be kept: nobody knows what %v costs; say so under prices in the file of conditions, or in the configuration", unpriced)
+	}
 	if e.cfg.MaxUSD > 0 && usd > e.cfg.MaxUSD {
 		fmt.Fprintf(o.Err, "understudy: warning: that is more than -max-usd %.2f; the run will stop when it is spent\n", e.cfg.MaxUSD)
 	}

@@ -6,12 +6,20 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/understudy-ai/understudy/eval"
+	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/llmtest"
 )
 
@@ -71,6 +79,13 @@ func TestEvalCatchesSabotage(t *testing.T) {
 				s.Condition = &c
 			}
 		}},
+		{"the scaffold is held out though on", func(s *eval.Setup) {
+			if s.Condition != nil && s.Condition.Code == "C" {
+				c := *s.Condition
+				c.Scaffold = false
+				s.Condition = &c
+			}
+		}},
 		{"the memory is lost", func(s *eval.Setup) {
 			if s.Condition != nil && s.Condition.Code == "C" {
 				s.DataDir += "-empty"
@@ -110,12 +125,21 @@ func TestEvalResumeAndBudget(t *testing.T) {
 	if probes := len(up.Requests()) - asked; probes != len(whole.Probe) {
 		t.Errorf("%d requests of a run that was done, want %d probes", probes, len(whole.Probe))
 	}
+	if again.CostUSD < whole.CostUSD {
+		t.Errorf("a resumed run says that all of it cost $%v; its first part cost $%v", again.CostUSD, whole.CostUSD)
+	}
 	if again.Closures[0].Closed == nil || again.Closures[0].Closed.Mean != whole.Closures[0].Closed.Mean {
 		t.Errorf("closure %+v, then %+v", whole.Closures[0].Closed, again.Closures[0].Closed)
 	}
 	cfg.Done, cfg.MaxUSD = nil, 1e-9
-	if spent, err := eval.Run(t.Context(), cfg); err != nil || spent.Stopped == "" {
+	spent, err := eval.Run(t.Context(), cfg)
+	if err != nil || spent.Stopped == "" {
 		t.Errorf("stopped %q, error %v; want the budget to end the run", spent.Stopped, err)
+	}
+	for _, p := range spent.Probe {
+		if p.Used == "" {
+			t.Errorf("probe %+v: a spent budget is taken for a dead model", p)
+		}
 	}
 }
 
@@ -141,6 +165,141 @@ func TestEvalProbe(t *testing.T) {
 		if (p.Model == "gone" || p.Model == "also-gone") && p.Note == "" {
 			t.Errorf("probe %+v says nothing", p)
 		}
+	}
+}
+
+// What stands in for a dead model runs under what the plan says of that one,
+// whatever the configuration says of the other.
+func TestEvalSubstituteKeepsTier(t *testing.T) {
+	cfg, up := simulatedEval(t)
+	defer up.Close()
+	base := demoConfig("", up.URL())
+	base.Assemble.HoldOut = 1
+	base.Models = append(base.Models, config.Model{Name: scriptedWeak, ID: scriptedWeak, Upstream: "default", Tier: "frontier"})
+	cfg.Start = evalStarter(base, IO{Err: testWriter{t}})
+	cfg.Plan.Conditions = []eval.Condition{{Code: "C", Model: "gone", Tier: "small", Assembler: true, Scaffold: true, Memory: true, Substitutes: []string{scriptedWeak}}}
+	cfg.Plan.Closures, cfg.Plan.Judges = nil, nil
+	res, err := eval.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := res.Scenarios[0].Runs[0].Applied; a.ModelTier != "small" || !a.Scaffold {
+		t.Errorf("applied %+v, want a small model with its scaffold", a)
+	}
+}
+
+// A store that holds something before the first turn ends the run.
+func TestEvalCleanSlate(t *testing.T) {
+	cfg, up := simulatedEval(t)
+	defer up.Close()
+	start := cfg.Start
+	cfg.Start = func(ctx context.Context, s eval.Setup) (eval.Instance, error) {
+		in, err := start(ctx, s)
+		if err != nil || s.Condition == nil || s.Condition.Code != "priming" {
+			return in, err
+		}
+		resp, err := http.Post(strings.TrimSuffix(in.URL(), "/v1")+"/api/memories", "application/json",
+			strings.NewReader(`{"agent": "eval", "user": "marko", "type": "fact", "content": "We decided to use MECE."}`))
+		if err == nil {
+			resp.Body.Close()
+		}
+		return in, err
+	}
+	if _, err := eval.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "the store is not empty") {
+		t.Errorf("error %v, want one that says that the store is not empty", err)
+	}
+}
+
+// What a model fails to answer is counted and left out, and the rest goes on.
+func TestEvalGoesOnWithoutAnAnswer(t *testing.T) {
+	tests := []struct {
+		name, code   string
+		failed, runs int
+	}{
+		{"a condition", "C", 1, 4},
+		{"the priming", "priming", 1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg, up := simulatedEval(t)
+			defer up.Close()
+			start := cfg.Start
+			cfg.Start = func(ctx context.Context, s eval.Setup) (eval.Instance, error) {
+				in, err := start(ctx, s)
+				if err == nil && s.Condition != nil && s.Condition.Code == tt.code {
+					in = deaf{in, httptest.NewServer(deafTo(in.URL()))}
+				}
+				return in, err
+			}
+			cfg.OnOutcome = func(o eval.Outcome) error {
+				t.Errorf("%s is noted as finished", o.Scenario)
+				return nil
+			}
+			res, err := eval.Run(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, runs := res.Failures(), len(res.Scenarios[0].Runs); n != tt.failed || runs != tt.runs {
+				t.Errorf("%d failures in %d runs, want %d in %d", n, runs, tt.failed, tt.runs)
+			}
+			if e := res.Closures[0].Effect; e.N != 0 {
+				t.Errorf("effect %+v, want nothing to compare", e)
+			}
+		})
+	}
+}
+
+// deaf is a proxy whose models don't answer.
+type deaf struct {
+	eval.Instance
+	front *httptest.Server
+}
+
+func (d deaf) URL() string { return d.front.URL + "/v1" }
+
+func (d deaf) Close() error {
+	d.front.Close()
+	return d.Instance.Close()
+}
+
+func deafTo(base string) http.Handler {
+	u, _ := url.Parse(strings.TrimSuffix(base, "/v1")) // of a server of ours
+	rest := httputil.NewSingleHostReverseProxy(u)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/chat/completions") {
+			http.Error(w, "overloaded", http.StatusServiceUnavailable)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
+// With an answer as the gold each is judged in both orders, the gold's own
+// condition included: without its marks there is no gap.
+func TestEvalGoldOfACondition(t *testing.T) {
+	cfg, up := simulatedEval(t)
+	defer up.Close()
+	cfg.Gold = "condition:A"
+	res, err := eval.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := res.Closures[0]; c.Closed == nil || math.Abs(c.Closed.Mean-0.5) > 1e-9 {
+		t.Errorf("closure %+v, want half of the gap", c)
+	}
+	answerFirst, referenceFirst := 0, 0
+	for _, r := range up.Requests() {
+		text := gjson.GetBytes(r.Body, "messages.1.content").String()
+		switch answer, reference := strings.Index(text, "<<<ANSWER"), strings.Index(text, "<<<REFERENCE"); {
+		case answer < 0 || reference < 0:
+		case answer < reference:
+			answerFirst++
+		default:
+			referenceFirst++
+		}
+	}
+	if answers := len(res.Scenarios[0].Runs); answerFirst != answers || referenceFirst != answers {
+		t.Errorf("%d judged with the answer first, %d with the reference first, want %d of each", answerFirst, referenceFirst, answers)
 	}
 }
 

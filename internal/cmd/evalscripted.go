@@ -52,7 +52,9 @@ func startScripted(scenarios []eval.Scenario) (*llmtest.Upstream, error) {
 	return up, nil
 }
 
-var qualityPattern = regexp.MustCompile(`quality=([0-9.]+)`)
+// qualityPattern finds what the answer that is judged says of itself, wherever
+// it stands.
+var qualityPattern = regexp.MustCompile(`ANSWER\\nquality=([0-9.]+)`)
 
 // scriptedAnswer is the quality that the script gives a model, and as many of
 // the scenario's facts.

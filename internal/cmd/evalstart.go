@@ -23,6 +23,7 @@ func evalStarter(base config.Config, o IO) eval.Starter {
 		cfg.Memory.Enabled, cfg.Assemble.Enabled = false, false
 		if c := s.Condition; c != nil {
 			cfg.Memory.Enabled, cfg.Assemble.Enabled = c.Assembler, c.Assembler
+			cfg.Assemble.HoldOut = 0 // whatever base tries out
 			if !c.Scaffold {
 				cfg.Assemble.HoldOut = 1
 			}

@@ -16,7 +16,7 @@ from pathlib import Path
 import install
 import run
 
-FLAGS = ["-conditions", "memory", "-model", run.STAGES[0], "-suite", "own", "-max-tokens", "300", "-seeds", "3", "-concurrency", "2"]
+FLAGS = ["-conditions", "memory", "-model", run.STAGES[0], "-suite", "own", "-max-tokens", "120", "-seeds", "3", "-concurrency", "2"]
 
 
 def main() -> int:
