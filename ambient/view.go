@@ -30,6 +30,7 @@ type Moment struct {
 	Session string
 	Process string    // channel, branch, worker, compactor or cortex
 	Mode    string    // none, ambient or briefed
+	Placed  bool      // the request names a channel or a mode; one that doesn't is shown Working alone
 	Opening bool      // the prompt is made from the beginning; else only live groups are shown
 	Words   string    // what the human, or whoever gave the task, said last
 	At      time.Time // when the request came

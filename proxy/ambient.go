@@ -37,7 +37,7 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 		return
 	}
 	view, err := x.s.cfg.Ambient.Surroundings(ctx, scope, ambient.Moment{
-		Session: x.session, Process: x.who.process, Mode: x.who.context, Opening: opening, Words: x.words, At: x.start,
+		Session: x.session, Process: x.who.process, Mode: x.who.context, Placed: x.who.placed, Opening: opening, Words: x.words, At: x.start,
 	})
 	if err != nil {
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "error").Inc()

@@ -84,6 +84,7 @@ type identity struct {
 	profile, process, task       string
 	keyProfile                   string // of the caller's key
 	context, memory              string
+	placed                       bool // a channel or a context mode is named: the request is an agent's that wants its surroundings
 	forced                       bool
 	tier                         scoring.Tier
 	bypass                       bool
@@ -125,6 +126,7 @@ func identify(h *fasthttp.RequestHeader, caller Caller) (identity, error) {
 		ambient = "none"
 	}
 	id.context = r.oneOf(headerContext, contextModes, ambient)
+	id.placed = id.channel != "" || r.text(headerContext, "") != ""
 	if tier := r.oneOf(headerTier, []string{"light", "standard", "heavy"}, ""); tier != "" {
 		id.forced = true
 		id.tier, _ = scoring.ParseTier(tier)
