@@ -153,16 +153,27 @@ func prefixRatio(t *testing.T, a *app) float64 {
 	return 0
 }
 
-// TestFlagOff holds that with UNDERSTUDY_PROMPT_ASSEMBLER=0 not a byte of any
-// message differs from what the client sent, whatever is remembered, and that
-// without it memory and scaffold are there.
+// TestFlagOff holds that with assembly off, by the environment or the
+// configuration, not a byte of any message differs from what the client sent,
+// whatever is remembered, and that otherwise memory and scaffold are there.
 func TestFlagOff(t *testing.T) {
 	noLeaks(t)
 	const messages = `[ {"role":"system","content":"Be \u0062rief.","cache_control":{"type":"ephemeral"}},` +
 		`{"role":"user","content":[{"type":"text","text":"Compare Redis and NATS for our event bus: pros and cons?"}]} ]`
-	for flag, want := range map[string]bool{"0": false, "false": false, "1": true} {
-		t.Run(flag, func(t *testing.T) {
-			loaded, err := config.Load(config.Options{Env: []string{"UNDERSTUDY_PROMPT_ASSEMBLER=" + flag}})
+	tests := []struct {
+		name string
+		opts config.Options
+		want bool
+	}{
+		{"UNDERSTUDY_PROMPT_ASSEMBLER=0", config.Options{Env: []string{"UNDERSTUDY_PROMPT_ASSEMBLER=0"}}, false},
+		{"UNDERSTUDY_PROMPT_ASSEMBLER=false", config.Options{Env: []string{"UNDERSTUDY_PROMPT_ASSEMBLER=false"}}, false},
+		{"assemble.enabled: false", config.Options{Flags: map[string]string{"assemble.enabled": "false"}}, false},
+		{"UNDERSTUDY_PROMPT_ASSEMBLER=1", config.Options{Env: []string{"UNDERSTUDY_PROMPT_ASSEMBLER=1"}}, true},
+		{"unset", config.Options{}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			loaded, err := config.Load(tt.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,11 +183,11 @@ func TestFlagOff(t *testing.T) {
 			s.learn("We decided to use NATS for the event bus.")
 			post(t, a, `{"model":"auto","messages":`+messages+`,"temperature":1.0}`, "X-User-Id", "ana", "X-Tier", "light")
 			body := string(upstream.Last().Body)
-			if got := !strings.HasSuffix(body, `,"messages":`+messages+`,"temperature":1.0}`); got != want {
-				t.Errorf("messages changed: %v, want %v: %s", got, want, body)
+			if got := !strings.HasSuffix(body, `,"messages":`+messages+`,"temperature":1.0}`); got != tt.want {
+				t.Errorf("messages changed: %v, want %v: %s", got, tt.want, body)
 			}
-			if got := strings.Contains(body, "understudy-context"); got != want {
-				t.Errorf("assembled: %v, want %v: %s", got, want, body)
+			if got := strings.Contains(body, "understudy-context"); got != tt.want {
+				t.Errorf("assembled: %v, want %v: %s", got, tt.want, body)
 			}
 		})
 	}
