@@ -54,6 +54,8 @@ type Ledger struct {
 	gate   sync.RWMutex
 	closed bool // Guarded by gate.
 
+	syncing atomic.Int32  // Syncs under way.
+	hurry   chan struct{} // Holds one entry when the writer should not wait for company: somebody syncs, or the queue has a batch.
 	faults  chan struct{} // Holds one entry when a reader has met a fault of the file.
 	closing chan struct{} // Closed when Close begins: no more retries.
 	done    chan struct{} // Closed when the writer has ended.
@@ -115,6 +117,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		pending:    pending{counts: make(map[combination]*sums), behind: true},
 		inserts:    make(map[columnSet]*[len(rowsAtOnce)]*sql.Stmt),
 		queue:      make(chan item, cfg.Queue),
+		hurry:      make(chan struct{}, 1),
 		faults:     make(chan struct{}, 1),
 		closing:    make(chan struct{}),
 		done:       make(chan struct{}),
@@ -147,6 +150,9 @@ func (l *Ledger) Record(e Entry) {
 	}
 	select {
 	case l.queue <- item{entry: e}:
+		if l.enough() {
+			signal(l.hurry)
+		}
 		return
 	default: // full
 	}
@@ -172,9 +178,12 @@ func (l *Ledger) Lost() int64 { return l.dropped.Load() }
 // why it couldn't be.
 func (l *Ledger) Sync(ctx context.Context) error {
 	flushed := make(chan struct{})
+	l.syncing.Add(1)
+	defer l.syncing.Add(-1)
 	if err := l.enqueue(ctx, item{flushed: flushed}); err != nil {
 		return fmt.Errorf("syncing ledger: %w", err)
 	}
+	signal(l.hurry)
 	select {
 	case <-flushed:
 		return l.writeError()
@@ -197,6 +206,18 @@ func (l *Ledger) enqueue(ctx context.Context, it item) error {
 	}
 }
 
+// enough reports whether so many entries wait that the writer need not wait for
+// more: a batch, or half a queue that is smaller.
+func (l *Ledger) enough() bool { return len(l.queue) >= min(maxBatch, max(1, cap(l.queue)/2)) }
+
+// signal puts an entry into a channel that holds one, unless it is there.
+func signal(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default: // whoever receives will know
+	}
+}
+
 // QueueLen is how many entries wait to be written.
 func (l *Ledger) QueueLen() int { return len(l.queue) }
 
@@ -210,10 +231,7 @@ func (l *Ledger) Check(ctx context.Context) error {
 	if err := l.db.Reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM requests)").Scan(&some); err != nil {
 		if sqlite.Unavailable(err) {
 			l.report(err)
-			select {
-			case l.faults <- struct{}{}:
-			default: // the writer knows
-			}
+			signal(l.faults)
 		}
 		return fmt.Errorf("reading ledger: %w", err)
 	}

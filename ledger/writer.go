@@ -74,33 +74,54 @@ func (l *Ledger) awaitFile() {
 	}
 }
 
-// collect appends entries to batch until it is full, the first of them has
-// waited for the flush interval, a Sync wants it flushed, it is time to keep
-// house, or the queue ends.
+// collect waits for an entry, lets others gather, and appends them all to
+// batch, as far as it has room. It ends earlier when a Sync wants what it has
+// flushed, when it is time to keep house, or the queue ends.
+//
+// It doesn't receive while entries gather: to be woken for each of them costs
+// the request that sends it more than all the rest of its row.
 func (l *Ledger) collect(batch []Entry, house <-chan time.Time) (_ []Entry, flushed chan struct{}, open bool) {
-	var ripe <-chan time.Time
+	select {
+	case it, ok := <-l.queue:
+		if !ok || it.flushed != nil {
+			return batch, it.flushed, ok
+		}
+		batch = append(batch, it.entry)
+	case <-l.faults:
+		l.awaitFile()
+		return batch, nil, true
+	case <-house:
+		return batch, nil, true
+	}
+	l.gather(house)
 	for len(batch) < maxBatch {
 		select {
 		case it, ok := <-l.queue:
 			if !ok || it.flushed != nil {
 				return batch, it.flushed, ok
 			}
-			if ripe == nil {
-				ripe = time.After(l.flushEvery)
-			}
 			batch = append(batch, it.entry)
-		case <-l.faults:
-			if len(batch) == 0 { // else the batch finds out
-				l.awaitFile()
-			}
-		case <-ripe:
-			return batch, nil, true
-		case <-house:
+		default:
 			return batch, nil, true
 		}
 	}
 
 	return batch, nil, true
+}
+
+// gather waits for the flush interval, unless there is a reason to hurry.
+func (l *Ledger) gather(house <-chan time.Time) {
+	if l.syncing.Load() > 0 || l.enough() {
+		return
+	}
+	ripe := time.NewTimer(l.flushEvery)
+	defer ripe.Stop()
+	select {
+	case <-ripe.C:
+	case <-l.hurry:
+	case <-house:
+	case <-l.closing:
+	}
 }
 
 // flush writes batch, and tries for as long as the ledger is open. Each batch

@@ -75,6 +75,9 @@ func (s *Store) Learn(e Exchange) bool {
 	}
 	select {
 	case s.queue <- job{exchange: e, queued: time.Now()}:
+		if s.enough() {
+			s.hasten()
+		}
 		s.extractor.hear(e)
 		return true
 	default:
@@ -100,9 +103,12 @@ func clip(text string, most int) string {
 // ctx's error when that ends first, and [ErrClosed] on a closed store.
 func (s *Store) Sync(ctx context.Context) error {
 	mark := make(chan struct{})
+	s.syncing.Add(1)
+	defer s.syncing.Add(-1)
 	if err := s.send(ctx, job{mark: mark}); err != nil {
 		return err
 	}
+	s.hasten()
 	select {
 	case <-mark:
 		return nil
@@ -122,6 +128,18 @@ func (s *Store) send(ctx context.Context, j job) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// enough reports whether so many exchanges wait that the writer need not wait
+// for more: a batch, or half a queue that is smaller.
+func (s *Store) enough() bool { return len(s.queue) >= min(maxBatch, max(1, cap(s.queue)/2)) }
+
+// hasten makes the writer take what is queued at once.
+func (s *Store) hasten() {
+	select {
+	case s.hurry <- struct{}{}:
+	default: // it will
 	}
 }
 
@@ -184,13 +202,14 @@ type batch struct {
 	mark    chan struct{} // the last job's, or nil
 }
 
-// collect takes jobs from the queue, the first given, until there are enough,
-// the first has waited for maxWait and no other is there, or one is a mark:
-// somebody waits for that.
+// collect lets jobs gather and takes them from the queue, the first given,
+// until there are enough, no other is there, or one is a mark: somebody waits
+// for that.
 func (s *Store) collect(first job) batch {
 	var b batch
-	timer := time.NewTimer(maxWait - time.Since(first.queued))
-	defer timer.Stop()
+	if first.mark == nil {
+		s.gather(first.queued)
+	}
 	j, open := first, true
 	for n := 1; open; n++ {
 		if j.mark != nil {
@@ -205,17 +224,28 @@ func (s *Store) collect(first job) batch {
 		}
 		select {
 		case j, open = <-s.queue:
-			continue
 		default:
-		}
-		select {
-		case j, open = <-s.queue:
-		case <-timer.C:
 			return b
 		}
 	}
 
 	return b
+}
+
+// gather waits until the first of a batch has waited for maxWait, unless there
+// is a reason to hurry. It doesn't receive meanwhile: being woken for each
+// exchange is a cost to the requests.
+func (s *Store) gather(since time.Time) {
+	if s.syncing.Load() > 0 || s.enough() {
+		return
+	}
+	timer := time.NewTimer(maxWait - time.Since(since))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.hurry:
+	case <-s.closing:
+	}
 }
 
 // The waits between two attempts at a file that can't be written.

@@ -101,6 +101,8 @@ type Store struct {
 	embedder  *embedder  // nil without a model
 
 	queue   chan job
+	syncing atomic.Int32  // Syncs under way
+	hurry   chan struct{} // holds one entry when the writer should not wait for company: somebody syncs, or there is enough
 	faults  chan struct{} // holds one entry when a reader has met a fault of the file
 	done    chan struct{} // closed when the writer has returned
 	closing chan struct{} // closed when Close begins: no more retries
@@ -137,7 +139,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 	s := &Store{
 		cfg: cfg, db: db, turn: make(chan struct{}, 1), prepared: map[string]*sql.Stmt{},
-		queue: make(chan job, cfg.QueueSize), faults: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{}),
+		queue: make(chan job, cfg.QueueSize), hurry: make(chan struct{}, 1), faults: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{}),
 	}
 	if s.index, err = newIndex(db.Reader, cfg.Logger, cfg.IndexBytes, cfg.model()); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
