@@ -164,11 +164,10 @@ func (v view) offerAll(r recallRequest, s *scratch, gate gate, best *top) {
 }
 
 // sharedAround returns the words of the query that a document holds and, if it
-// is a message of a conversation, its neighbours. A statement that was learned
-// stands by itself: the one before it was about something else.
+// is a message of a conversation, its neighbours.
 func (v view) sharedAround(s *scratch, doc int32) (set uint64) {
 	t, place := v.at(doc)
-	if t.entries[place].speaker == none && t.records[place].item.Type != Observation {
+	if t.entries[place].alone {
 		return s.shared[doc]
 	}
 	t.near(place, func(p int32, _ float32) { set |= s.shared[doc-place+p] })

@@ -66,6 +66,7 @@ type entry struct {
 	inverse       float32 // 1 / length of its vector; 0: it has none
 	nearInverse   float32 // the same of the weighted sum with its neighbours' directions
 	length        uint8   // tokens, at most 255
+	alone         bool    // a statement that was learned: the one before it was about something else
 }
 
 // epoch is when freshness is 1.
@@ -145,6 +146,7 @@ func (t *table) put(row int64, item Item, words []string) {
 	length := saturate(len(words))
 	e := entry{
 		row: row, created: item.CreatedAt.UnixMilli(), freshness: freshness(item.CreatedAt), importance: item.Importance, length: length,
+		alone: item.Name == "" && item.Type != Observation,
 	}
 	if v := t.vector(place); t.embed.Embed(v, topic(item.Content, nil)) {
 		e.inverse = 1 / embed.Norm(v)
