@@ -31,11 +31,12 @@ var mayImport = map[string][]string{
 	"":                 {"internal/cmd"},
 	"internal/bench":   {"llmtest", "memory"},
 	"internal/chat":    {},
-	"internal/config":  {"internal/secret"},
+	"internal/config":  {"internal/preset", "internal/secret"},
 	"internal/embed":   {},
 	"internal/journal": {"internal/sqlite"},
 	"internal/metrics": {},
 	"internal/otlp":    {},
+	"internal/preset":  {},
 	"internal/review":  {},
 	"internal/secret":  {},
 	"internal/sqlite":  {},
@@ -50,7 +51,7 @@ var mayImport = map[string][]string{
 	"proxy":            append([]string{"internal/chat", "internal/metrics", "internal/otlp", "internal/secret", "routing"}, domain...),
 	"eval":             {"scoring"},
 	"internal/cmd": append([]string{
-		"eval", "internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/replay", "internal/review", "internal/secret", "internal/sqlite",
+		"eval", "internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/preset", "internal/replay", "internal/review", "internal/secret", "internal/sqlite",
 		"llmtest", "routing", "proxy",
 	}, domain...),
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/internal/preset"
 	"github.com/understudy-ai/understudy/proxy"
 )
 
@@ -24,10 +26,11 @@ const (
 	maxText = 256 << 10
 )
 
-// agentTexts are an agent's identity files, read again when they change, and
-// its persona.
+// agentTexts are an agent's identity files, read again when they change, those
+// of its preset where it has none of its own, and its persona.
 type agentTexts struct {
 	dir     string // "": no files
+	preset  string // "": none
 	speech  bool   // SPEECH.md belongs to them
 	persona *assemble.Persona
 	logger  *slog.Logger
@@ -48,6 +51,15 @@ type textsState struct {
 type stamp struct {
 	size     int64
 	modified time.Time
+}
+
+// newAgentTexts returns an agent's texts as they are now.
+func newAgentTexts(c config.Agent, logger *slog.Logger) (*agentTexts, error) {
+	t := &agentTexts{dir: c.IdentityDir, preset: c.Preset, speech: c.Speech, logger: logger}
+	if c.Persona.Name != "" {
+		t.persona = &assemble.Persona{Name: c.Persona.Name, Text: c.Persona.Text}
+	}
+	return t, t.open()
 }
 
 // open reads the files for the first time. A folder that is missing is an
@@ -86,10 +98,23 @@ func (t *agentTexts) now() proxy.Agent {
 	return next.agent
 }
 
+const speechFile = "SPEECH.md"
+
 func (t *agentTexts) names() []string {
 	names := []string{"SOUL.md", "IDENTITY.md", "ROLE.md"}
 	if t.speech {
-		names = append(names, "SPEECH.md")
+		names = append(names, speechFile)
+	}
+	return names
+}
+
+// own are the names of the files that the agent has itself.
+func (t *agentTexts) own() []string {
+	names := []string{}
+	for i, s := range t.state.Load().stamps {
+		if s != (stamp{}) {
+			names = append(names, t.names()[i])
+		}
 	}
 	return names
 }
@@ -122,17 +147,30 @@ func (t *agentTexts) read() (*textsState, error) {
 		if s.stamps, err = t.look(); err != nil {
 			return nil, err
 		}
-		for i, name := range t.names() {
-			if s.stamps[i] == (stamp{}) {
-				continue
-			}
-			text, err := os.ReadFile(filepath.Join(t.dir, name))
-			if err != nil {
-				return nil, fmt.Errorf("reading identity file: %w", err)
-			}
-			s.agent.Identity = append(s.agent.Identity, assemble.IdentityFile{Name: name, Text: string(text)})
+	}
+	for i, name := range t.names() {
+		text, err := "", error(nil)
+		switch {
+		case t.dir != "" && s.stamps[i] != (stamp{}):
+			text, err = readText(filepath.Join(t.dir, name))
+		case t.preset != "" && name != speechFile:
+			text, err = preset.Text(t.preset, name)
+		default:
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		s.agent.Identity = append(s.agent.Identity, assemble.IdentityFile{Name: name, Text: text})
 	}
 	s.agent.Edition = assemble.EditionOf(s.agent.Identity, s.agent.Persona)
 	return s, nil
+}
+
+func readText(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("reading identity file: %w", err)
+	}
+	return string(text), nil
 }

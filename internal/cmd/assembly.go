@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/understudy-ai/understudy/assemble"
-	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/internal/journal"
 	"github.com/understudy-ai/understudy/proxy"
 )
@@ -33,7 +32,7 @@ func (a *app) openAssembly(ctx context.Context) (*proxy.Assembly, error) {
 	}
 	agents := map[string]*agentTexts{}
 	for name, agent := range a.cfg.Agents {
-		if agents[name], err = a.agentTexts(agent); err != nil {
+		if agents[name], err = newAgentTexts(agent, a.logger); err != nil {
 			return nil, fmt.Errorf("agent %q: %w", name, err)
 		}
 	}
@@ -56,14 +55,6 @@ func (a *app) openAssembly(ctx context.Context) (*proxy.Assembly, error) {
 			return proxy.Agent{}
 		},
 	}, nil
-}
-
-func (a *app) agentTexts(c config.Agent) (*agentTexts, error) {
-	t := &agentTexts{dir: c.IdentityDir, speech: c.Speech, logger: a.logger}
-	if c.Persona.Name != "" {
-		t.persona = &assemble.Persona{Name: c.Persona.Name, Text: c.Persona.Text}
-	}
-	return t, t.open()
 }
 
 // dropPrompts takes what conversations were told from the data folder, which

@@ -50,6 +50,10 @@ func runCheck(ctx context.Context, args []string, o IO) error {
 	if err != nil {
 		return err
 	}
+	agents, err := checkAgents(loaded.Config)
+	if err != nil {
+		return err
+	}
 	var rows []checked
 	dead := 0
 	for _, m := range catalogue.All() {
@@ -67,7 +71,7 @@ func runCheck(ctx context.Context, args []string, o IO) error {
 	if *asJSON {
 		report = reportCheckJSON
 	}
-	if err := report(rows, o.Out); err != nil {
+	if err := report(rows, agents, o.Out); err != nil {
 		return err
 	}
 	if dead > 0 {
@@ -90,12 +94,12 @@ func describeModel(m *routing.Model) checked {
 	return row
 }
 
-func reportCheckJSON(rows []checked, out io.Writer) error {
+func reportCheckJSON(rows []checked, agents []checkedAgent, out io.Writer) error {
 	dead := func(r checked) bool { return r.Probe != "" && r.Probe != probeOK }
-	return json.NewEncoder(out).Encode(map[string]any{"ok": !slices.ContainsFunc(rows, dead), "models": rows})
+	return json.NewEncoder(out).Encode(map[string]any{"ok": !slices.ContainsFunc(rows, dead), "models": rows, "agents": agents})
 }
 
-func reportCheck(rows []checked, out io.Writer) error {
+func reportCheck(rows []checked, agents []checkedAgent, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tID\tUPSTREAM\tTIER\tWINDOW\tOUTPUT\tUSD/M IN\tUSD/M OUT\tSUPPORTS\tPROBE")
 	for _, r := range rows {
@@ -106,6 +110,7 @@ func reportCheck(rows []checked, out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.ID, r.Upstream, r.Tier,
 			known(r.Context), known(r.MaxOutput), in, outPrice, strings.Join(r.Supports, ","), cmp.Or(r.Probe, "-"))
 	}
+	reportAgents(agents, w)
 	fmt.Fprintln(w, "\nThe configuration is valid.")
 	return w.Flush()
 }

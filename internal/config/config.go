@@ -168,7 +168,10 @@ type Agent struct {
 	Profile string `yaml:"profile"`
 	// Timezone is where the agent's day begins, such as Europe/Belgrade. Empty: memory.timezone.
 	Timezone string `yaml:"timezone"`
-	// IdentityDir is a folder with SOUL.md, IDENTITY.md and ROLE.md. Empty: the agent has no identity files.
+	// Preset is an identity of the product's own: main, community or engineering. Empty: none.
+	Preset string `yaml:"preset"`
+	// IdentityDir is a folder with SOUL.md, IDENTITY.md and ROLE.md, each of which takes the place of the preset's.
+	// Empty: the agent has no identity files.
 	IdentityDir string `yaml:"identity_dir"`
 	// Speech adds SPEECH.md to them.
 	Speech  bool    `yaml:"speech"`

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/understudy-ai/understudy/internal/preset"
 )
 
 // Validate returns every broken rule of c, joined, each naming the dotted key and what would be right; nil when c is
@@ -145,6 +147,9 @@ func (c *Config) checkAgents(k *checker) {
 		k.plainName(key, id)
 		if a.Profile != "" {
 			c.checkProfile(k, key+".profile", a.Profile)
+		}
+		if a.Preset != "" {
+			k.oneOf(key+".preset", a.Preset, preset.Names()...)
 		}
 		if a.Timezone != "" {
 			k.zone(key+".timezone", a.Timezone)
