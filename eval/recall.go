@@ -22,7 +22,7 @@ import (
 
 // Recall is how well memory finds what answers a question.
 type Recall struct {
-	// Groups are the categories of questions, and "1-4" for all of them but
+	// Groups are the categories of questions, and [Answerable] for all of them but
 	// the adversarial ones of category 5, whose premise is false.
 	Groups  []RecallGroup `json:"groups"`
 	P50     time.Duration `json:"p50_ns"` // of a search, over HTTP
@@ -45,8 +45,8 @@ type RecallGroup struct {
 
 var recallDepths = [4]int{1, 5, 10, 20}
 
-// recallAll is the group of every answerable question.
-const recallAll = "1-4"
+// Answerable is the category of all questions that have an answer.
+const Answerable = "1-4"
 
 type question struct {
 	Question string   `json:"question"`
@@ -94,7 +94,7 @@ func MeasureRecall(ctx context.Context, in Instance, dir fs.FS, progress func())
 				}
 				gated, adversarial = gated+len(found), adversarial+1
 			} else {
-				keys = append(keys, recallAll)
+				keys = append(keys, Answerable)
 			}
 			for _, key := range keys {
 				if groups[key] == nil {

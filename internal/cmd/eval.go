@@ -12,7 +12,6 @@ import (
 
 	"github.com/understudy-ai/understudy/eval"
 	"github.com/understudy-ai/understudy/internal/config"
-	"github.com/understudy-ai/understudy/scoring"
 )
 
 func runEval(ctx context.Context, args []string, o IO) error {
@@ -22,6 +21,8 @@ func runEval(ctx context.Context, args []string, o IO) error {
 			return runEvalRecall(ctx, args[1:], o)
 		case "routing":
 			return runEvalRouting(args[1:], o)
+		case "readme":
+			return runEvalReadme(ctx, args[1:], o)
 		}
 	}
 	e, err := parseEval(args, o)
@@ -211,80 +212,6 @@ func (e *evalCall) estimate(o IO) error {
 	}
 	if e.cfg.MaxUSD > 0 && usd > e.cfg.MaxUSD {
 		fmt.Fprintf(o.Err, "understudy: warning: that is more than -max-usd %.2f; the run will stop when it is spent\n", e.cfg.MaxUSD)
-	}
-	return nil
-}
-
-func runEvalRecall(ctx context.Context, args []string, o IO) (err error) {
-	f := flags("eval recall")
-	cf := addConfigFlags(f)
-	asJSON := f.Bool("json", false, "write the figures as JSON")
-	if err := parseFlags(f, args, o); err != nil {
-		return err
-	}
-	if f.NArg() != 1 {
-		return usageError{errors.New("which folder? It holds NAME.memories.jsonl and NAME.questions.jsonl")}
-	}
-	loaded, err := cf.load(o)
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "understudy-eval-")
-	if err != nil {
-		return fmt.Errorf("making a folder for the store: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	in, err := evalStarter(loaded.Config, o)(ctx, eval.Setup{DataDir: dir, Condition: &eval.Condition{Assembler: true, Memory: true}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	p := newProgress(o.Err, "questions", 0)
-	res, err := eval.MeasureRecall(ctx, in, os.DirFS(f.Arg(0)), func() { p.add(1) })
-	p.end()
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		return json.NewEncoder(o.Out).Encode(res)
-	}
-	return res.WriteTable(o.Out)
-}
-
-func runEvalRouting(args []string, o IO) error {
-	f := flags("eval routing")
-	cf := addConfigFlags(f)
-	asJSON := f.Bool("json", false, "write one JSON object a file")
-	if err := parseFlags(f, args, o); err != nil {
-		return err
-	}
-	if f.NArg() == 0 {
-		return usageError{errors.New("which files? Their lines hold prompt and tier, or prompt, weak and strong")}
-	}
-	loaded, err := cf.load(o)
-	if err != nil {
-		return err
-	}
-	scorer, err := scoring.New(scoringConfig(loaded.Config.Routing.PromptRouting))
-	if err != nil {
-		return fmt.Errorf("configuring the scorer: %w", err)
-	}
-	p := newProgress(o.Err, "prompts", 0)
-	defer p.end()
-	enc := json.NewEncoder(o.Out)
-	for _, file := range f.Args() {
-		res, err := eval.MeasureRouting(scorer, os.DirFS(filepath.Dir(file)), filepath.Base(file), func() { p.add(1) })
-		if err != nil {
-			return err
-		}
-		write := func() error { return res.WriteText(o.Out) }
-		if *asJSON {
-			write = func() error { return enc.Encode(res) }
-		}
-		p.end()
-		if err := write(); err != nil {
-			return err
-		}
 	}
 	return nil
 }
