@@ -37,7 +37,7 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 		return
 	}
 	view, err := x.s.cfg.Ambient.Surroundings(ctx, scope, ambient.Moment{
-		Session: x.session, Process: x.who.process, Mode: x.who.context, Placed: x.who.placed, Opening: opening, Words: x.words, At: x.start,
+		Session: x.session, Process: x.who.process, Mode: x.who.context, Placed: x.who.placed, Opening: opening, Words: x.words, At: x.at,
 	})
 	if err != nil {
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "error").Inc()
@@ -76,7 +76,7 @@ func (x *exchange) hearAll() {
 	}
 	h := ambient.Heard{
 		Session: x.session, Process: x.who.process, Trigger: x.who.trigger, Platform: x.who.platform,
-		ChannelName: x.who.channelName, UserName: x.who.userName, NewTurn: x.newTurn(), Model: x.entry.RoutedModel, At: x.start,
+		ChannelName: x.who.channelName, UserName: x.who.userName, NewTurn: x.newTurn(), Model: x.entry.RoutedModel, At: x.at,
 	}
 	if h.NewTurn {
 		h.Words = x.words

@@ -42,7 +42,7 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 		return "", fmt.Errorf("asking %s: %w", q.Model, err)
 	}
 
-	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1}
+	x := &exchange{s: s, start: time.Now(), at: s.cfg.Clock(), id: newID(), human: -1}
 	answer, status, reported, err := x.ask(ctx, s.upstreams[m.Upstream], "/chat/completions", body)
 	if err == nil {
 		x.answer.Body(answer)
@@ -57,7 +57,7 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 // what its answer says of one.
 func (x *exchange) book(q Question, m *routing.Model, status int, reported *float64, err error) error {
 	x.entry = ledger.Entry{
-		ID: x.id, At: x.start, Tenant: q.Tenant, Agent: q.Agent, User: q.User, ProcessType: "cortex", Background: q.Purpose,
+		ID: x.id, At: x.at, Tenant: q.Tenant, Agent: q.Agent, User: q.User, ProcessType: "cortex", Background: q.Purpose,
 		RequestedModel: m.Name, RoutedModel: m.Name, AnsweredModel: kept(x.answer.Model), Outcome: ledger.OutcomeOK, Status: status, Total: time.Since(x.start),
 	}
 	switch {

@@ -30,7 +30,7 @@ func (s *Server) Embed(ctx context.Context, q Question, texts []string, length i
 		return nil, fmt.Errorf("embedding with %s: %w", q.Model, err)
 	}
 
-	x := &exchange{s: s, start: time.Now(), id: newID(), human: -1}
+	x := &exchange{s: s, start: time.Now(), at: s.cfg.Clock(), id: newID(), human: -1}
 	answer, status, reported, err := x.ask(ctx, s.upstreams[m.Upstream], "/embeddings", body)
 	var vectors [][]float32
 	if err == nil {

@@ -23,7 +23,8 @@ import (
 // returns. finish ends it, once.
 type exchange struct {
 	s       *Server
-	start   time.Time
+	start   time.Time // to measure from
+	at      time.Time // when it came, by the configured clock
 	forgets int64     // of the server, when it began
 	sent    time.Time // when the request went upstream
 	id      string
@@ -70,7 +71,7 @@ type exchange struct {
 
 func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
 	x := &exchange{
-		s: s, start: time.Now(), forgets: s.forgets.Load(), id: newID(), human: -1, stop: func() {}, trace: s.startTrace(h),
+		s: s, start: time.Now(), at: s.cfg.Clock(), forgets: s.forgets.Load(), id: newID(), human: -1, stop: func() {}, trace: s.startTrace(h),
 	}
 	caller, err := s.cfg.Auth.caller(h)
 	if err != nil {
@@ -191,7 +192,7 @@ func (x *exchange) finish(outcome string, status int, reported *float64) {
 	}()
 	e := &x.entry
 	e.Outcome, e.Status, e.Total = outcome, status, time.Since(x.start)
-	e.ID, e.At, e.FailOpen = x.id, x.start, x.failOpen
+	e.ID, e.At, e.FailOpen = x.id, x.at, x.failOpen
 	e.Tenant, e.Agent, e.User, e.Channel = x.who.tenant, x.who.agent, x.who.user, x.who.channel
 	e.Session, e.ProcessType, e.Profile = x.session, x.who.process, x.decision.Profile
 	e.RequestedModel, e.RoutedModel, e.AnsweredModel = kept(x.decision.Requested), x.routed(), kept(x.answer.Model)
@@ -284,7 +285,7 @@ func (x *exchange) learn() {
 		return
 	}
 	queued := x.s.cfg.Memory.Learn(memory.Exchange{
-		Scope: scope, Session: x.session, Channel: x.who.channel, RequestID: x.id, At: x.start,
+		Scope: scope, Session: x.session, Channel: x.who.channel, RequestID: x.id, At: x.at,
 		UserText: x.words, AssistantText: x.answer.Text(), BeforeText: x.before,
 	})
 	if !queued {

@@ -84,7 +84,7 @@ const maxShown = 4 << 10
 // and no conversation moves.
 func (s *Server) route(c *fiber.Ctx) error {
 	ctx := c.Context()
-	x := &exchange{s: s, start: time.Now(), forgets: s.forgets.Load(), human: -1, stop: func() {}, dry: true}
+	x := &exchange{s: s, start: time.Now(), at: s.cfg.Clock(), forgets: s.forgets.Load(), human: -1, stop: func() {}, dry: true}
 	var err error
 	if x.who, err = identify(&ctx.Request.Header, Caller{Tenant: adminTenant(c)}); err != nil {
 		return err

@@ -89,6 +89,7 @@ type Config struct {
 	Traces    *otlp.Exporter // nil: no traces
 	Limits    Limits
 	Auth      Auth
+	Clock     func() time.Time // when things happen, for what is kept of them; nil: time.Now
 }
 
 // Server is the HTTP server. Its lifetime is New, Serve, Shutdown.
@@ -108,6 +109,9 @@ type Server struct {
 
 // New builds the server and its upstream pools; it connects to nothing yet.
 func New(cfg Config) (*Server, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
 	s := &Server{cfg: cfg, started: time.Now(), upstreams: make(map[string]*upstream), seed: maphash.MakeSeed(), captures: newCaptures(cfg.Capture)}
 	s.clients.open = make(map[net.Conn]bool)
 	for name, uc := range cfg.Upstreams {

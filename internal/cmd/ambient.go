@@ -18,7 +18,7 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 		return nil
 	}
 	a.ambient, err = ambient.Open(ctx, ambient.Config{
-		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Zone: zones(a.cfg),
+		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Zone: zones(a.cfg),
 		Clean: func(text string) (string, bool) {
 			text = memory.Redact(text)
 			return text, memory.Scan(text).Action == memory.Allow

@@ -30,6 +30,7 @@ const memoryFile = "memory.db"
 // by the demo and by tests alike, and closed in the opposite order.
 type app struct {
 	cfg       config.Config
+	clock     func() time.Time // when things happen; speed is measured by the real one
 	logger    *slog.Logger
 	metrics   *metrics.Metrics
 	catalogue *routing.Catalogue
@@ -48,7 +49,10 @@ type app struct {
 
 // startApp listens, opens the stores and serves. The caller must close it.
 func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger) (_ *app, err error) {
-	a := &app{cfg: cfg, logger: logger, serving: make(chan struct{}), served: make(chan error, 1)}
+	a := &app{cfg: cfg, clock: o.Clock, logger: logger, serving: make(chan struct{}), served: make(chan error, 1)}
+	if a.clock == nil {
+		a.clock = time.Now
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.release())
@@ -149,7 +153,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 	if a.unlock, err = lockDir(a.cfg.DataDir); err != nil {
 		return err
 	}
-	a.ledger, err = ledger.Open(ctx, ledger.Config{Path: filepath.Join(a.cfg.DataDir, "ledger.db"), Logger: a.logger, Retention: a.cfg.Ledger.Retention})
+	a.ledger, err = ledger.Open(ctx, ledger.Config{Path: filepath.Join(a.cfg.DataDir, "ledger.db"), Logger: a.logger, Clock: a.clock, Retention: a.cfg.Ledger.Retention})
 	if err != nil {
 		return err
 	}
@@ -163,7 +167,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 		return nil
 	}
 	a.memory, err = memory.Open(ctx, memory.Config{
-		Path: filepath.Join(a.cfg.DataDir, memoryFile), Logger: a.logger, QueueSize: a.cfg.Memory.Queue, IndexBytes: int64(a.cfg.Memory.IndexBytes),
+		Path: filepath.Join(a.cfg.DataDir, memoryFile), Logger: a.logger, Clock: a.clock, QueueSize: a.cfg.Memory.Queue, IndexBytes: int64(a.cfg.Memory.IndexBytes),
 		TurnTTL: a.cfg.Memory.TurnTTL, Capture: memory.Capture(a.cfg.Memory.Capture), Zone: zones(a.cfg), Model: a.extractor(), Embedder: a.embedder(),
 		OnIndex: func(hit bool) {
 			result := "miss"

@@ -26,7 +26,9 @@ func (a *app) openAssembly(ctx context.Context) (*proxy.Assembly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuring assembly: %w", err)
 	}
-	sessions, err := assemble.NewSessions(assembler, assemble.DefaultSessionOptions())
+	options := assemble.DefaultSessionOptions()
+	options.Clock = a.clock
+	sessions, err := assemble.NewSessions(assembler, options)
 	if err != nil {
 		return nil, fmt.Errorf("configuring assembly: %w", err)
 	}

@@ -15,13 +15,15 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // IO is what a command reads and writes.
 type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Env      []string // NAME=value
+	Env      []string         // NAME=value
+	Clock    func() time.Time // nil: time.Now
 }
 
 func (o IO) getenv(name string) string {

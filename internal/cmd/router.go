@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/internal/journal"
@@ -18,7 +17,7 @@ const sessionsFile = "sessions.db"
 // openRouter makes the router, with the conversations of before a restart.
 func (a *app) openRouter(ctx context.Context) (*routing.Router, error) {
 	rc := routingConfig(a.cfg, a.catalogue)
-	rc.Clock = time.Now
+	rc.Clock = a.clock
 	rc.ObserveSwitch = func(direction, reason string) { a.metrics.SessionSwitches.WithLabelValues(direction, reason).Inc() }
 	router, err := routing.New(rc)
 	if err != nil {

@@ -25,7 +25,7 @@ func (a *app) proxyConfig(ctx context.Context, o IO) (proxy.Config, error) {
 	cfg := a.cfg
 	pc := proxy.Config{
 		Logger: a.logger, Version: Version(), Upstreams: map[string]proxy.UpstreamConfig{}, Default: "default",
-		Catalogue: a.catalogue, Ledger: a.ledger, Metrics: a.metrics, Traces: a.traces,
+		Catalogue: a.catalogue, Ledger: a.ledger, Metrics: a.metrics, Traces: a.traces, Clock: a.clock,
 		Limits: proxy.Limits{BodyBytes: cfg.Limits.BodyBytes, HeaderBytes: cfg.Limits.HeaderBytes, SmartBudget: cfg.Limits.SmartBudget},
 	}
 	pc.Capture = proxy.CaptureConfig{Enabled: cfg.Assemble.Capture.Enabled, TTL: cfg.Assemble.Capture.TTL, Bytes: cfg.Assemble.Capture.Bytes}
