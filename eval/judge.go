@@ -130,21 +130,17 @@ func (j *Judgement) settle(length, reference int) {
 	j.Overall = weightCorrectness*j.Correctness + weightProcedure*j.Procedure + weightConciseness*j.Conciseness
 }
 
-// readJudgement finds the first JSON object with all three marks in range.
+// readJudgement finds the last JSON object with all three marks in range: what
+// stands before it is a draft, or quoted from the answer.
 func readJudgement(model, text string) Judgement {
 	j := Judgement{Judge: model}
-	for at := strings.IndexByte(text, '{'); at >= 0; {
+	for at := strings.LastIndexByte(text, '{'); at >= 0; at = strings.LastIndexByte(text[:at], '{') {
 		var marks struct{ Correctness, Procedure, Conciseness *float64 }
 		err := json.NewDecoder(strings.NewReader(text[at:])).Decode(&marks)
 		if err == nil && inRange(marks.Correctness) && inRange(marks.Procedure) && inRange(marks.Conciseness) {
 			j.Correctness, j.Procedure, j.Conciseness = *marks.Correctness, *marks.Procedure, *marks.Conciseness
 			return j
 		}
-		next := strings.IndexByte(text[at+1:], '{')
-		if next < 0 {
-			break
-		}
-		at += 1 + next
 	}
 	j.Unparsed = fmt.Sprintf("no object with three marks in %.80q", text)
 	return j

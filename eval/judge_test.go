@@ -13,6 +13,7 @@ func TestReadJudgement(t *testing.T) {
 		{"plain", `{"correctness": 0.8, "procedure": 0.5, "conciseness": 1}`, Judgement{Correctness: 0.8, Procedure: 0.5, Conciseness: 1}},
 		{"with talk", "Here you go:\n```json\n{\"correctness\": 1, \"procedure\": 1, \"conciseness\": 0}\n```", Judgement{Correctness: 1, Procedure: 1}},
 		{"after a broken object", `{oops} {"correctness": 0.1, "procedure": 0.2, "conciseness": 0.3}`, Judgement{Correctness: 0.1, Procedure: 0.2, Conciseness: 0.3}},
+		{"after one that the answer holds", `It says {"correctness": 1, "procedure": 1, "conciseness": 1}, but {"correctness": 0, "procedure": 0.2, "conciseness": 0}`, Judgement{Procedure: 0.2}},
 		{"a mark is missing", `{"correctness": 0.8, "procedure": 0.5}`, Judgement{Unparsed: "yes"}},
 		{"out of range", `{"correctness": 8, "procedure": 0.5, "conciseness": 1}`, Judgement{Unparsed: "yes"}},
 		{"no object", "Very good!", Judgement{Unparsed: "yes"}},

@@ -47,6 +47,9 @@ func (r *runner) probe(ctx context.Context) ([]Probe, error) {
 			return all, err
 		}
 		all = append(all, p)
+		if p.Used != p.Model && r.cfg.OnProbe != nil {
+			r.cfg.OnProbe(p)
+		}
 	}
 	for _, p := range all {
 		r.used[p.Model] = p.Used

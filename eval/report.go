@@ -108,12 +108,11 @@ func (res *Results) probeText() string {
 	state := "pass"
 	var notes []string
 	for _, p := range res.Probe {
-		switch {
-		case p.Used == "":
+		if p.Used == "" {
 			state = "partial"
-			notes = append(notes, fmt.Sprintf("%s skipped: %s", p.Model, oneLine(p.Note)))
-		case p.Note != "":
-			notes = append(notes, oneLine(p.Note))
+		}
+		if p.Used != p.Model {
+			notes = append(notes, p.Sentence())
 		}
 	}
 	if len(notes) == 0 {
@@ -290,7 +289,7 @@ func (res *Results) writeObservations(w io.Writer) {
 	}
 	for _, s := range res.Conditions {
 		if s.Skipped != "" {
-			fmt.Fprintf(w, "- %s was skipped, since %s does not answer: %s.\n", s.Code, s.Model, oneLine(s.Skipped))
+			fmt.Fprintf(w, "- %s was skipped: %s does not answer.\n", s.Code, s.Model)
 		}
 		if s.Unparsed > 0 {
 			fmt.Fprintf(w, "- %d judgements of %s could not be read and are left out.\n", s.Unparsed, s.Code)

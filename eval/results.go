@@ -44,6 +44,14 @@ type Probe struct {
 	Note  string `json:"note,omitempty"`
 }
 
+// Sentence says what became of a model that is not used as it is.
+func (p *Probe) Sentence() string {
+	if p.Used == "" {
+		return p.Model + " is left out: " + oneLine(p.Note)
+	}
+	return oneLine(p.Note)
+}
+
 // Outcome is one scenario.
 type Outcome struct {
 	Scenario      string          `json:"scenario"`

@@ -33,6 +33,9 @@ type Config struct {
 	Version     string
 	// Done are scenarios of an earlier run that are taken as they are.
 	Done []Outcome
+	// OnProbe is called for each model that another stands in for, or none;
+	// nil: nobody.
+	OnProbe func(Probe)
 	// OnOutcome is called after each scenario that got all of its answers, one
 	// at a time; nil: nobody.
 	OnOutcome func(Outcome) error

@@ -12,8 +12,8 @@ func TestShippedSets(t *testing.T) {
 		want int
 	}{
 		{"original", 6},
-		{"own", 14},
-		{"all", 20},
+		{"own", 15},
+		{"all", 21},
 	}
 	for _, tt := range tests {
 		got, err := Scenarios(tt.set)
@@ -42,7 +42,7 @@ func TestOwnSetCovers(t *testing.T) {
 			t.Errorf("%s has no facts", s.Name)
 		}
 	}
-	for _, want := range []string{"research", "compare", "draft", "review", "decide", "plan-execute", "en", "sr"} {
+	for _, want := range []string{"research", "compare", "draft", "review", "decide", "plan-execute", "mixed", "en", "sr"} {
 		if !seen[want] {
 			t.Errorf("no scenario is %q", want)
 		}
@@ -62,6 +62,22 @@ func TestRubricsHoldTheirFacts(t *testing.T) {
 		}
 		if c := s.Check(s.Rubric); c.Share < 0.5 {
 			t.Errorf("%s: the rubric holds %.0f %% of its facts; not %v", s.Name, 100*c.Share, c.Wrong)
+		}
+	}
+}
+
+// No answer gets a fact right by saying the question again.
+func TestQuestionsHoldNoFacts(t *testing.T) {
+	all, err := Scenarios("all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		query := fold(s.Query)
+		for _, f := range s.Facts {
+			if len(f.Any) > 0 && f.holds(query) {
+				t.Errorf("%s: the question itself holds %q", s.Name, f.Name)
+			}
 		}
 	}
 }

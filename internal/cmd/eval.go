@@ -141,6 +141,9 @@ func (e *evalCall) run(ctx context.Context, o IO) error {
 	left := len(e.cfg.Scenarios) - len(e.cfg.Done)
 	p := newProgress(o.Err, "answers", int64(left*len(e.cfg.Plan.Conditions)*e.cfg.Seeds))
 	e.cfg.OnRun = func() { p.add(1) }
+	e.cfg.OnProbe = func(probe eval.Probe) {
+		fmt.Fprintf(o.Err, "understudy: warning: %s\n", probe.Sentence())
+	}
 	res, err := eval.Run(ctx, e.cfg)
 	p.end()
 	if err != nil {

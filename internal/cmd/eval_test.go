@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,6 +151,8 @@ func TestEvalProbe(t *testing.T) {
 	cfg.Plan.Conditions = append(cfg.Plan.Conditions,
 		eval.Condition{Code: "X", Model: "gone"},
 		eval.Condition{Code: "Y", Model: "also-gone", Substitutes: []string{"gone", scriptedWeak}})
+	var said []string
+	cfg.OnProbe = func(p eval.Probe) { said = append(said, p.Sentence()) }
 	res, err := eval.Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -161,9 +164,16 @@ func TestEvalProbe(t *testing.T) {
 	if runs["X"] != 0 || runs["Y"] != cfg.Seeds {
 		t.Errorf("runs %v, want none of X and %d of Y", runs, cfg.Seeds)
 	}
-	for _, p := range res.Probe {
-		if (p.Model == "gone" || p.Model == "also-gone") && p.Note == "" {
-			t.Errorf("probe %+v says nothing", p)
+	if len(said) != 2 || !strings.HasPrefix(said[0], "gone is left out: ") || !strings.HasPrefix(said[1], "also-gone does not answer; scripted-weak stands in") {
+		t.Errorf("said %q of the probes", said)
+	}
+	var report strings.Builder
+	if err := res.WriteMarkdown(&report); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range append(said, "X was skipped: gone does not answer", "**Model probe:** partial") {
+		if !strings.Contains(report.String(), want) {
+			t.Errorf("the report lacks %q", want)
 		}
 	}
 }
@@ -185,6 +195,35 @@ func TestEvalSubstituteKeepsTier(t *testing.T) {
 	}
 	if a := res.Scenarios[0].Runs[0].Applied; a.ModelTier != "small" || !a.Scaffold {
 		t.Errorf("applied %+v, want a small model with its scaffold", a)
+	}
+}
+
+// A model that fails has failed: what the configuration has stand in for it
+// does not answer.
+func TestEvalWithoutFallbacks(t *testing.T) {
+	cfg, up := simulatedEval(t)
+	defer up.Close()
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what is short fails below
+		if gjson.GetBytes(body, "model").String() == scriptedWeak && !strings.Contains(string(body), "Say hi.") {
+			http.Error(w, "overloaded", http.StatusServiceUnavailable)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		forward(up.URL()).ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	base := demoConfig("", front.URL+"/v1")
+	base.Models = append(base.Models, config.Model{Name: scriptedWeak, ID: scriptedWeak, Upstream: "default"},
+		config.Model{Name: scriptedStrong, ID: scriptedStrong, Upstream: "default"})
+	base.Routing.Fallbacks = map[string][]string{scriptedWeak: {scriptedStrong}}
+	cfg.Start = evalStarter(base, IO{Err: testWriter{t}})
+	res, err := eval.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := res.Failures(); n != 2 {
+		t.Errorf("%d failures, want those of B and C", n)
 	}
 }
 
@@ -263,8 +302,7 @@ func (d deaf) Close() error {
 }
 
 func deafTo(base string) http.Handler {
-	u, _ := url.Parse(strings.TrimSuffix(base, "/v1")) // of a server of ours
-	rest := httputil.NewSingleHostReverseProxy(u)
+	rest := forward(base)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/chat/completions") {
 			http.Error(w, "overloaded", http.StatusServiceUnavailable)
@@ -272,6 +310,12 @@ func deafTo(base string) http.Handler {
 		}
 		rest.ServeHTTP(w, r)
 	})
+}
+
+// forward hands requests on to a server of ours, given by its base URL.
+func forward(base string) http.Handler {
+	u, _ := url.Parse(strings.TrimSuffix(base, "/v1"))
+	return httputil.NewSingleHostReverseProxy(u)
 }
 
 // With an answer as the gold each is judged in both orders, the gold's own

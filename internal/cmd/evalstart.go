@@ -17,7 +17,9 @@ func evalStarter(base config.Config, o IO) eval.Starter {
 		cfg := evalModels(base, s.Models, s.Prices)
 		cfg.Listen, cfg.DataDir, cfg.Auth = "127.0.0.1:0", s.DataDir, config.Auth{Mode: "none"}
 		cfg.Log.Level = "error"
+		cfg.OTel = config.OTel{}               // these are not the traces of base's callers
 		cfg.Routing.ExplicitModels = "respect" // a condition names its model
+		cfg.Routing.Fallbacks = nil            // and no other answers for it
 		cfg.Limits.SmartBudget = 10 * time.Second
 		cfg.Agents = map[string]config.Agent{eval.Agent: {IdentityDir: s.IdentityDir}}
 		cfg.Memory.Enabled, cfg.Assemble.Enabled = false, false
