@@ -29,6 +29,8 @@ type Config struct {
 	// Clean redacts secrets in a text before it is stored, and reports false for one that must not be shown to a
 	// model at all. Nil: texts are kept as they are.
 	Clean func(text string) (clean string, ok bool)
+	// Tokens estimates how many tokens a text has. Nil: a quarter of its bytes.
+	Tokens func(text string) int
 	// Queue is how many writes may wait. 0: 1024.
 	Queue int
 }
@@ -51,9 +53,11 @@ type Store struct {
 // write is what a job does in a transaction. It must bear being run again after the transaction failed.
 type write func(ctx context.Context, tx *sql.Tx) error
 
-// job is a write, and where its result goes: nil when nobody waits for it.
+// job is a write, what is done once it is in the file (nil: nothing), and where its result goes: nil when nobody waits
+// for it.
 type job struct {
 	write  write
+	done   func()
 	result chan error
 }
 
@@ -97,6 +101,9 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Clean == nil {
 		cfg.Clean = func(text string) (string, bool) { return text, true }
 	}
+	if cfg.Tokens == nil {
+		cfg.Tokens = func(text string) int { return (len(text) + 3) / 4 }
+	}
 	if cfg.Queue <= 0 {
 		cfg.Queue = 1024
 	}
@@ -111,13 +118,14 @@ func (s *Store) zone(agent string) *time.Location {
 	return time.UTC
 }
 
-// later queues a write that nobody waits for. It is false, and the write counted as lost, when the queue is full.
-func (s *Store) later(w write) bool {
+// later queues a write that nobody waits for, and what the writer does once it is in the file, such as to update RAM; nil:
+// nothing. It is false, and the write counted as lost, when the queue is full.
+func (s *Store) later(w write, done func()) bool {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if !s.shut {
 		select {
-		case s.queue <- job{write: w}:
+		case s.queue <- job{write: w, done: done}:
 			return true
 		default:
 		}
@@ -126,10 +134,10 @@ func (s *Store) later(w write) bool {
 	return false
 }
 
-// do queues a write and waits for its result.
-func (s *Store) do(ctx context.Context, w write) error {
+// do queues a write as later does, and waits for its result.
+func (s *Store) do(ctx context.Context, w write, done func()) error {
 	result := make(chan error, 1)
-	if err := s.send(ctx, job{w, result}); err != nil {
+	if err := s.send(ctx, job{w, done, result}); err != nil {
 		return err
 	}
 	select {
@@ -156,7 +164,7 @@ func (s *Store) send(ctx context.Context, j job) error {
 
 // Sync waits until all that was told before has been written, and returns why it couldn't be.
 func (s *Store) Sync(ctx context.Context) error {
-	return s.do(ctx, func(context.Context, *sql.Tx) error { return nil })
+	return s.do(ctx, func(context.Context, *sql.Tx) error { return nil }, nil)
 }
 
 // batch is how many writes go into one transaction at most.
@@ -212,6 +220,9 @@ func (s *Store) writeAll(ctx context.Context, jobs []job) {
 		return
 	}
 	for _, j := range jobs {
+		if err == nil && j.done != nil {
+			j.done()
+		}
 		switch {
 		case j.result != nil:
 			j.result <- err

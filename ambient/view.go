@@ -33,7 +33,12 @@ type Moment struct {
 	Placed  bool      // the request names a channel or a mode; one that doesn't is shown Working alone
 	Opening bool      // the prompt is made from the beginning; else only live groups are shown
 	Words   string    // what the human, or whoever gave the task, said last
+	Voices  []Voice   // who said what since the last answer, oldest first
 	At      time.Time // when the request came
+
+	Platform, ChannelName, UserName string // as in Heard
+	Model                           string // that is going to answer
+	Window                          int    // of that model, in tokens; 0: not known
 }
 
 // Surroundings tells what surrounds a request, as far as its scope may know it. It must be quick: it is on the request's
@@ -47,11 +52,13 @@ func (s *Store) Surroundings(ctx context.Context, scope Scope, m Moment) (View, 
 type Heard struct {
 	Session     string
 	Process     string // as in Moment
+	Placed      bool   // as in Moment
 	Trigger     string // what started the run, such as cron; empty for a person
 	Platform    string // such as slack
 	ChannelName string
 	UserName    string
 	Words       string    // the newest human text, empty when the request's last message isn't a human's
+	Voices      []Voice   // as in Moment; nil unless NewTurn
 	NewTurn     bool      // the newest message is the human's, not a step of a tool loop
 	Failed      string    // why there is no good answer: the outcome in the ledger; empty when there is one
 	Model       string    // that answered

@@ -5,7 +5,9 @@ import (
 
 	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/ledger"
+	"github.com/understudy-ai/understudy/scoring"
 )
 
 // This file brings what surrounds a conversation into its prompt, and takes
@@ -36,9 +38,14 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 	if !ok {
 		return
 	}
-	view, err := x.s.cfg.Ambient.Surroundings(ctx, scope, ambient.Moment{
-		Session: x.session, Process: x.who.process, Mode: x.who.context, Placed: x.who.placed, Opening: opening, Words: x.words, At: x.at,
-	})
+	m := ambient.Moment{
+		Session: x.session, Process: x.who.process, Mode: x.who.context, Opening: opening, Placed: x.who.placed, Words: x.words, Voices: x.voices(), At: x.at,
+		Platform: x.who.platform, ChannelName: x.who.channelName, UserName: x.who.userName, Model: x.routed(),
+	}
+	if model := x.billed(); model != nil {
+		m.Window = model.Context
+	}
+	view, err := x.s.cfg.Ambient.Surroundings(ctx, scope, m)
 	if err != nil {
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "error").Inc()
 		return
@@ -75,11 +82,11 @@ func (x *exchange) hearAll() {
 		return
 	}
 	h := ambient.Heard{
-		Session: x.session, Process: x.who.process, Trigger: x.who.trigger, Platform: x.who.platform,
+		Session: x.session, Process: x.who.process, Placed: x.who.placed, Trigger: x.who.trigger, Platform: x.who.platform,
 		ChannelName: x.who.channelName, UserName: x.who.userName, NewTurn: x.newTurn(), Model: x.entry.RoutedModel, At: x.at,
 	}
 	if h.NewTurn {
-		h.Words = x.words
+		h.Words, h.Voices = x.words, x.voices()
 	}
 	if x.entry.Outcome != ledger.OutcomeOK {
 		h.Failed = x.entry.Outcome
@@ -87,4 +94,35 @@ func (x *exchange) hearAll() {
 	if !x.s.cfg.Ambient.Hear(scope, h) {
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "queue_full").Inc()
 	}
+}
+
+// voices tells who said what since the last answer, as far as the request is one that asks for its surroundings.
+func (x *exchange) voices() []ambient.Voice {
+	if !x.who.placed || x.heard != nil || x.human < 0 {
+		return x.heard
+	}
+	first := len(x.humans)
+	for first > 0 && !x.answered(first-1) {
+		first--
+	}
+	messages := make([]ambient.Message, 0, len(x.humans)-first)
+	for _, at := range x.humans[first:] {
+		messages = append(messages, ambient.Message{Name: x.view.Name(at), Text: scoring.HumanText(assemble.Strip(excerpt(x.view.Text(at))))})
+	}
+	x.heard = ambient.Voices(messages, x.who.userName)
+	return x.heard
+}
+
+// answered reports whether the assistant spoke after a human message.
+func (x *exchange) answered(human int) bool {
+	end := x.human
+	if human+1 < len(x.humans) {
+		end = x.humans[human+1]
+	}
+	for _, m := range x.view.Messages[x.humans[human]:end] {
+		if m.Role == chat.RoleAssistant {
+			return true
+		}
+	}
+	return false
 }

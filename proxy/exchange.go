@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/ledger"
@@ -54,6 +55,7 @@ type exchange struct {
 	human      int      // index of the newest human message, -1 none
 	said       []string // what the human messages say, once assembly has heard them
 	turns      []assemble.TurnKey
+	heard      []ambient.Voice // see voices
 	sideCall   bool
 
 	injected struct{ memory, scaffold int } // bytes
@@ -79,6 +81,9 @@ func (s *Server) begin(h *fasthttp.RequestHeader) (*exchange, error) {
 	}
 	x.account = s.account(h)
 	x.who, err = identify(h, caller)
+	if hides := s.cfg.PrivateChannel; hides != nil && x.who.channel != "" {
+		x.who.private = x.who.private || hides(x.who.channel, x.who.channelName)
+	}
 	return x, err
 }
 

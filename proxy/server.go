@@ -82,14 +82,17 @@ type Config struct {
 	Memory    Memory   // nil: memory off
 	Memories  Memories // for the admin API; nil: not served
 	Ambient   Ambient  // nil: what surrounds a conversation is neither noted nor shown
-	Capture   CaptureConfig
-	Assembly  *Assembly // nil: assembly off, and nothing recalled goes anywhere
-	Ledger    *ledger.Ledger
-	Metrics   *metrics.Metrics
-	Traces    *otlp.Exporter // nil: no traces
-	Limits    Limits
-	Auth      Auth
-	Clock     func() time.Time // when things happen, for what is kept of them; nil: time.Now
+	// PrivateChannel reports whether a channel, by its id and its name, is one whose members alone may know what is said
+	// in it. Nil: those alone are that the requests call so.
+	PrivateChannel func(id, name string) bool
+	Capture        CaptureConfig
+	Assembly       *Assembly // nil: assembly off, and nothing recalled goes anywhere
+	Ledger         *ledger.Ledger
+	Metrics        *metrics.Metrics
+	Traces         *otlp.Exporter // nil: no traces
+	Limits         Limits
+	Auth           Auth
+	Clock          func() time.Time // when things happen, for what is kept of them; nil: time.Now
 }
 
 // Server is the HTTP server. Its lifetime is New, Serve, Shutdown.

@@ -62,6 +62,9 @@ func (v *View) Text(i int) string {
 	return ""
 }
 
+// Name is what message i says that its author is called, "" when it doesn't.
+func (v *View) Name(i int) string { return v.str(v.Messages[i].name) }
+
 // Ahead returns how much of Text(i), in bytes, stands before what PrefixUser
 // would put there: all text parts but the last, without the line break between.
 func (v *View) Ahead(i int) int {

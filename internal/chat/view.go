@@ -39,6 +39,7 @@ type Message struct {
 	Span      Span // the whole object
 	Content   Span // the content value, quotes or brackets included
 	ToolCalls bool // carries tool_calls
+	name      Span
 	parts     [2]int
 }
 
@@ -203,6 +204,8 @@ func (v *View) walkMessage(w *walker) {
 		case "content":
 			v.repeated = v.repeated || m.Content.Found()
 			v.walkContent(w, &m)
+		case "name":
+			m.name = w.skip()
 		case "tool_calls", "function_call":
 			s := w.skip()
 			if s.Found() && v.Raw[s.Start] != 'n' {

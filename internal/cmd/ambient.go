@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 
 	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/memory"
 )
 
@@ -19,6 +21,7 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	}
 	a.ambient, err = ambient.Open(ctx, ambient.Config{
 		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Zone: zones(a.cfg),
+		Tokens: assemble.EstimateTokens,
 		Clean: func(text string) (string, bool) {
 			text = memory.Redact(text)
 			return text, memory.Scan(text).Action == memory.Allow
@@ -31,4 +34,18 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	a.metrics.Counter("ambient_lost_total", "Notes given up because the queue was full or the file refused them.", func() float64 { return float64(a.ambient.Lost()) })
 	a.metrics.Gauge("ambient_up", "1: the file of what surrounds conversations can be used; 0: it can't, and notes wait.", func() float64 { return up(a.ambient.Check) })
 	return nil
+}
+
+// privateChannel says by patterns which channels are private.
+func privateChannel(patterns []string) func(id, name string) bool {
+	return func(id, name string) bool {
+		for _, pattern := range patterns {
+			for _, known := range []string{id, name} {
+				if hit, err := path.Match(pattern, known); hit || err != nil { // a pattern that is none was refused at the start
+					return true
+				}
+			}
+		}
+		return false
+	}
 }

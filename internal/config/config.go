@@ -222,6 +222,26 @@ type Embedder struct {
 // Ambient says what is noted of what happens around conversations, and what of it prompts are shown.
 type Ambient struct {
 	Enabled bool `yaml:"enabled"`
+	// PrivateChannels are the ids or names of channels, with * and ? as in file names, whose members alone may know what
+	// is said in them.
+	PrivateChannels []string     `yaml:"private_channels"`
+	Participants    Participants `yaml:"participants"`
+}
+
+// Participants says what prompts tell of who takes part in a conversation.
+type Participants struct {
+	// Min is how many people must take part for the section to be there.
+	Min int `yaml:"min"`
+	// Max and Tokens bound the section.
+	Max    int `yaml:"max"`
+	Tokens int `yaml:"tokens"`
+	// SummaryStaleAfter is how much longer ago than a person was last seen their profile may have been made.
+	SummaryStaleAfter time.Duration `yaml:"summary_stale_after"`
+	// SummaryInterval is how often stale profiles are looked for, and SummariesPerPass how many are made anew each time.
+	SummaryInterval  time.Duration `yaml:"summary_interval"`
+	SummariesPerPass int           `yaml:"summaries_per_pass"`
+	// SummaryWords bounds a profile.
+	SummaryWords int `yaml:"summary_words"`
 }
 
 // Assemble says what is added to a prompt, and where.

@@ -25,7 +25,12 @@ func Default() Config {
 			Enabled: true, Capture: "turns", TurnTTL: 90 * 24 * time.Hour, Timezone: "UTC", Queue: 1024, IndexBytes: 64 << 20,
 			Embedder: Embedder{MinCosine: 0.6},
 		},
-		Ambient: Ambient{Enabled: true},
+		Ambient: Ambient{
+			Enabled: true, PrivateChannels: []string{},
+			Participants: Participants{
+				Min: 2, Max: 5, Tokens: 400, SummaryStaleAfter: time.Hour, SummaryInterval: 5 * time.Minute, SummariesPerPass: 10, SummaryWords: 100,
+			},
+		},
 		Assemble: Assemble{
 			Enabled: true, Placement: "epoch", MaxSystemChars: 32000, ConfidenceThreshold: 0.3,
 			Capture: Capture{Enabled: true, TTL: time.Hour, Bytes: 16 << 20},

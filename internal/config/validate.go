@@ -35,6 +35,7 @@ func (c *Config) problems() []problem {
 	c.checkPromptRouting(&k)
 	c.checkAgents(&k)
 	c.checkMemory(&k)
+	c.checkAmbient(&k)
 	return k.problems
 }
 
