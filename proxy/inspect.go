@@ -227,10 +227,11 @@ func (s *Server) inspectChannel(c *fiber.Ctx) error {
 		HistoryLength  int    `json:"history_length"`
 		CaptureEnabled bool   `json:"capture_enabled"`
 		RequestID      string `json:"request_id"`
+		Agent          string `json:"agent"`
 		Model          string `json:"model"`
 		*Inspection
 	}{
-		HistoryLength: found.messages, CaptureEnabled: found.enabled, RequestID: found.id, Model: found.model, Inspection: found.inspection(),
+		HistoryLength: found.messages, CaptureEnabled: found.enabled, RequestID: found.id, Agent: found.agent, Model: found.model, Inspection: found.inspection(),
 	}
 	if answer.Inspection != nil {
 		answer.SystemPrompt = answer.After.System

@@ -183,6 +183,49 @@ func TestForgottenOffline(t *testing.T) {
 	}
 }
 
+// TestReviewExpects holds that the review of a channel misses what the agent's
+// configuration promises, and what found no room.
+func TestReviewExpects(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "SOUL.md"), []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := start(t, func(c *config.Config) {
+		c.Assemble.MaxSystemChars = 300
+		c.Agents = map[string]config.Agent{"bot": {IdentityDir: dir, Persona: config.Persona{Name: "Ada", Text: strings.Repeat("Never guess. ", 20)}}}
+	})
+	defer closeApp(t, a)
+	for _, text := range []string{"We decided to use NATS for the event bus.", "Which bus?"} {
+		resp := post(t, a, `{"model":"auto","messages":[{"role":"user","content":"`+text+`"}]}`, "X-Channel-Id", "ops", "X-Agent-Id", "bot", "X-Session-Id", text)
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.memory.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(path, []byte("agents: {bot: {identity_dir: "+dir+", persona: {name: Ada, text: Brief.}}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := runReview(t.Context(), []string{"-config", path, "-url", strings.TrimSuffix(a.url(), "/v1"), "-channel", "ops", "-json"}, IO{Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range gjson.Get(out.String(), `findings.#(rule=="missing_section")#.message`).Array() {
+		got = append(got, f.String())
+	}
+	want := []string{
+		`There is no section "Identity", although agents.bot.identity_dir is set.`,
+		`There is no section "State", although 1 notes of it were left out for want of room.`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("missing (-want +got):\n%s\n%s", diff, out.String())
+	}
+}
+
 // TestReviewChannel reviews what a running server sent in a channel.
 func TestReviewChannel(t *testing.T) {
 	noLeaks(t)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +33,9 @@ func runReview(ctx context.Context, args []string, o IO) error {
 	if err := parse(f, args, o); err != nil {
 		return err
 	}
-	text, err := "", error(nil)
+	text, expected, err := "", []review.Expected(nil), error(nil)
 	if *channel != "" {
-		text, err = promptOf(ctx, cf, o, *root, *tenant, *channel)
+		text, expected, err = promptOf(ctx, cf, o, *root, *tenant, *channel)
 	} else {
 		text, err = readPrompt(o.In)
 	}
@@ -42,7 +43,7 @@ func runReview(ctx context.Context, args []string, o IO) error {
 		return err
 	}
 	report := review.Prompt(text, review.Options{
-		Now: time.Now(), Tokens: assemble.EstimateTokens, Secret: func(line string) bool { return memory.Redact(line) != line || hidden(line) },
+		Now: time.Now(), Tokens: assemble.EstimateTokens, Claims: claims, Expected: expected, Secret: func(line string) bool { return memory.Redact(line) != line || hidden(line) },
 		Injection: func(line string) string {
 			if v := memory.Scan(line); v.Action != memory.Allow {
 				return v.Reason
@@ -59,6 +60,21 @@ func runReview(ctx context.Context, args []string, o IO) error {
 		err = errors.New("the prompt has critical faults")
 	}
 	return err
+}
+
+// claims are what memory would hold for having one value at a time.
+func claims(line string) (out []review.Claim) {
+	for _, c := range memory.Claims(line) {
+		if c.Attribute == "language" { // which the review reads more closely
+			continue
+		}
+		of := fmt.Sprintf("the %s of %s", c.Attribute, c.Subject)
+		if c.Attribute == "value" {
+			of = "the " + c.Subject
+		}
+		out = append(out, review.Claim{Of: of, Value: c.Value, Not: c.Not, Own: c.Own})
+	}
+	return out
 }
 
 // hidden reports whether a line of the author's holds a secret that the server
@@ -78,17 +94,57 @@ func readPrompt(in io.Reader) (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
 
+// sent is a prompt that a server has sent, as it tells of it.
+type sent struct {
+	Agent          string `json:"agent"`
+	SystemPrompt   string `json:"system_prompt"`
+	CaptureEnabled bool   `json:"capture_enabled"`
+	Debug          struct {
+		Sections  []string              `json:"sections"`
+		Truncated []assemble.Truncation `json:"truncated"`
+	} `json:"debug"`
+	Error struct{ Message string }
+}
+
+// expected are the sections that a prompt should have: by the configuration of
+// its agent, and those of which there was something that found no room.
+func (s *sent) expected(cfg *config.Config) (out []review.Expected) {
+	if agent := cfg.Agents[s.Agent]; cfg.Assemble.Enabled {
+		if agent.IdentityDir != "" {
+			out = append(out, review.Expected{
+				Section: "Identity", Why: fmt.Sprintf("agents.%s.identity_dir is set", s.Agent),
+				Fix: "its files may be blank; the request may have asked for no context, or GET /api/requests/ID says why it went out as it came",
+			})
+		}
+		if agent.Persona.Name != "" {
+			out = append(out, review.Expected{
+				Section: "Persona", Why: fmt.Sprintf("agents.%s.persona is set", s.Agent),
+				Fix: "the request may have asked for no context, or GET /api/requests/ID says why it went out as it came",
+			})
+		}
+	}
+	for _, t := range s.Debug.Truncated {
+		if t.Shown == 0 && !slices.Contains(s.Debug.Sections, t.Section) {
+			out = append(out, review.Expected{
+				Section: t.Section, Why: fmt.Sprintf("%d notes of it were left out for want of room", t.Total),
+				Fix: "assemble.max_system_chars, or shorter identity files",
+			})
+		}
+	}
+	return out
+}
+
 // promptOf asks a running server for the system prompt that it sent last in a
 // channel.
-func promptOf(ctx context.Context, cf *configFlags, o IO, root, tenant, channel string) (string, error) {
+func promptOf(ctx context.Context, cf *configFlags, o IO, root, tenant, channel string) (string, []review.Expected, error) {
 	loaded, err := cf.load(o)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	var client http.Client
 	if root == "" {
 		if root, client.Transport, err = serverAt(loaded.Config.Listen); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -96,29 +152,25 @@ func promptOf(ctx context.Context, cf *configFlags, o IO, root, tenant, channel 
 	query := url.Values{"channel_id": {channel}, "tenant": {tenant}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(root, "/")+"/api/channels/inspect?"+query.Encode(), nil)
 	if err != nil {
-		return "", usageError{err}
+		return "", nil, usageError{err}
 	}
 	authorize(req, loaded.Config.Auth, o)
 	resp, err := client.Do(req)
 	if err != nil {
-		return "", hintError{fmt.Errorf("asking the server: %w", err), "is it running? -url says where"}
+		return "", nil, hintError{fmt.Errorf("asking the server: %w", err), "is it running? -url says where"}
 	}
 	defer resp.Body.Close()
-	var answer struct {
-		SystemPrompt   string `json:"system_prompt"`
-		CaptureEnabled bool   `json:"capture_enabled"`
-		Error          struct{ Message string }
-	}
+	var answer sent
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxPrompt)).Decode(&answer); err != nil {
-		return "", fmt.Errorf("reading the server's answer (HTTP %d): %w", resp.StatusCode, err)
+		return "", nil, fmt.Errorf("reading the server's answer (HTTP %d): %w", resp.StatusCode, err)
 	}
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return "", fmt.Errorf("the server answers HTTP %d: %s", resp.StatusCode, answer.Error.Message)
+		return "", nil, fmt.Errorf("the server answers HTTP %d: %s", resp.StatusCode, answer.Error.Message)
 	case !answer.CaptureEnabled:
-		return "", hintError{errors.New("the server keeps no prompts"), "set assemble.capture.enabled"}
+		return "", nil, hintError{errors.New("the server keeps no prompts"), "set assemble.capture.enabled"}
 	}
-	return answer.SystemPrompt, nil
+	return answer.SystemPrompt, answer.expected(&loaded.Config), nil
 }
 
 // authorize adds the admin key, where there is one.

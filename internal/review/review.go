@@ -68,6 +68,11 @@ type Options struct {
 	Tokens func(text string) int
 	// Injection says why a line looks like an attack, "" when it doesn't.
 	Injection func(line string) string
+	// Claims says what a line says of things that have one value at a time; nil
+	// for none beyond those that the package knows.
+	Claims func(line string) []Claim
+	// Expected are sections that should be there.
+	Expected []Expected
 	// Secret reports whether a line holds a secret.
 	Secret func(line string) bool
 }
@@ -92,7 +97,7 @@ func Prompt(text string, opts Options) Report {
 
 // rules are all that is looked for. Read only.
 var rules = []func(*reviewer){
-	(*reviewer).structure, (*reviewer).emptySections, (*reviewer).order, (*reviewer).contradictions, (*reviewer).repeats,
+	(*reviewer).structure, (*reviewer).emptySections, (*reviewer).missing, (*reviewer).order, (*reviewer).contradictions, (*reviewer).repeats,
 	(*reviewer).weights, (*reviewer).foreign, (*reviewer).dates, (*reviewer).advice,
 }
 
@@ -101,6 +106,8 @@ type reviewer struct {
 	doc      document
 	opts     Options
 	findings []Finding
+
+	conflicts [][2]int // lines that were found to contradict each other
 }
 
 func (r *reviewer) add(level Level, rule string, l line, message string) {

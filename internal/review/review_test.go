@@ -21,6 +21,13 @@ func options() Options {
 			}
 			return ""
 		},
+		Claims: func(line string) []Claim { // "I live in Bern", as memory reads it
+			_, place, ok := strings.Cut(line, "I live in ")
+			if !ok {
+				return nil
+			}
+			return []Claim{{Of: "location of the user", Value: strings.ToLower(strings.Trim(place, ".")), Own: true}}
+		},
 		Secret: func(line string) bool { return strings.Contains(line, "sk-") },
 	}
 }
@@ -56,6 +63,52 @@ func TestRules(t *testing.T) {
 			[]string{"consistency contradiction 11"},
 		},
 		{"a fact is no demand", sound + "Be concise in your answers.\n" + added("# State\n- [fact, 2026-03-01] The report gives detailed figures."), nil},
+
+		{
+			"memory against itself", sound + added("# State\n- [fact, 2026-03-01] We use Kafka for billing.\n- [fact, 2026-03-02] We no longer use Kafka for billing, because it is slow."),
+			[]string{"consistency contradiction 11"},
+		},
+		{"memory of something else", sound + added("# State\n- [fact, 2026-03-01] We use Kafka for billing.\n- [fact, 2026-03-02] We don't use Kafka for payroll."), nil},
+		{"what changed is no contradiction", sound + added("# Recent changes\n- [fact, 2026-03-02] We use Kafka for billing. → We no longer use Kafka for billing."), nil},
+		{
+			"memory against the author", sound + "Never deploy on Fridays.\n" + added("# State\n- [fact, 2026-03-01] We deploy on Fridays."),
+			[]string{"consistency contradiction 11"},
+		},
+		{"memory beside the author", sound + "Never deploy on Fridays.\n" + added("# State\n- [fact, 2026-03-01] We deploy on Mondays."), nil},
+		{
+			"memory against an identity file", sound + added("# Identity\nThe launch date is May 5.\n\n# State\n- [fact, 2026-03-01] The launch date is June 9."),
+			[]string{"consistency contradiction 13"},
+		},
+		{"the same date, more exactly", sound + added("# Identity\nThe launch date is May 5.\n\n# State\n- [fact, 2026-03-01] The launch date is now May 5, 2027, as signed."), nil},
+		{"dates of two things", sound + added("# State\n- [fact, 2026-03-01] The launch date is May 5.\n- [fact, 2026-03-01] The release date is June 9."), nil},
+		{"prices of two things", sound + added("# State\n- [fact, 2026-03-01] The price of Teams is $29 a month.\n- [fact, 2026-03-01] The price of Business is $79 a month."), nil},
+		{"two homes", sound + added("# Identity\n- [identity, 2026-03-01] I live in Bern.\n\n# Recalled memory\n- [identity, 2026-03-02] I live in Zurich."), []string{"consistency contradiction 13"}},
+		{"a home, twice", sound + added("# Identity\n- [identity, 2026-03-01] I live in Bern.\n\n# Recalled memory\n- [event, 2026-03-02] We met because I live in Bern."), nil},
+		{"the agent's home and the user's", sound + "I live in Bern.\n" + added("# Identity\n- [identity, 2026-03-01] I live in Zurich."), nil},
+		{"an order and its opposite", sound + "Delete stale branches.\nNever delete stale branches.\n", []string{"critical contradiction 7"}},
+		{"an order, and a limit to it", sound + "Delete stale branches after the weekly release.\nNever delete branches of others.\n", nil},
+		{
+			"always and never in memory", sound + added("# Personal preferences\n- [preference, 2026-03-01] Always add a table of figures.\n\n# Recalled memory\n- [preference, 2026-03-02] Never add a table of figures."),
+			[]string{"critical contradiction 13"},
+		},
+		{
+			"another language than the identity's", sound + added("# Identity\nAnswer in German.\n\n# Personal preferences\n- [preference, 2026-03-01] Please answer in French."),
+			[]string{"consistency contradiction 13"},
+		},
+		{"the language that a person speaks", sound + "Answer in English.\n" + added("# State\n- [fact, 2026-03-01] The team speaks German."), nil},
+		{"a taste for what is German", sound + "Answer in English.\n" + added("# Personal preferences\n- [preference, 2026-03-01] I prefer German cars."), nil},
+		{"a language for comments", sound + "Answer in English.\n" + added("# Personal preferences\n- [preference, 2026-03-01] Please write code comments in German."), nil},
+		{"two languages at once", sound + "Answer in English.\nWrite each reply in French and German.\n", nil},
+		{
+			"two decisions for one purpose", sound + added("# State\n- [decision, 2026-03-01] We decided to use Kafka for the event bus.\n- [decision, 2026-03-02] We decided to go with NATS for the event bus."),
+			[]string{"suggestion two_choices 11"},
+		},
+		{"decisions for two purposes", sound + added("# State\n- [decision, 2026-03-01] We decided to use Kafka for the event bus.\n- [decision, 2026-03-02] We decided to go with NATS for the job queue."), nil},
+		{"for now is no purpose", sound + added("# State\n- [decision, 2026-03-01] We decided to use Kafka for now.\n- [decision, 2026-03-02] We decided to stay with Bern for now."), nil},
+
+		{"a section that is pointed to", sound + "What happened today stands under \"Working Memory\".\n", []string{"suggestion missing_section 6"}},
+		{"and one that is there", sound + "Follow the Identity section, and # Rules.\n", nil},
+		{"a section of the answer", sound + "End with a \"Current Status\" and a Projects section.\n", nil},
 
 		{
 			"the same in two layers", sound + added("# State\n- [fact, 2026-03-01] Atlas is the engineering assistant of Meridian Labs."),
@@ -105,6 +158,20 @@ func TestRules(t *testing.T) {
 				t.Errorf("findings (-want +got):\n%s\n%+v", diff, r.Findings)
 			}
 		})
+	}
+}
+
+// TestExpected holds that a section which should be there is missed.
+func TestExpected(t *testing.T) {
+	opts := options()
+	opts.Expected = []Expected{{"Identity", "one is configured", "the files"}, {"Persona", "one is configured", "the configuration"}, {"State", "4 memories are left out", "the budget"}}
+	var got []string
+	for _, f := range Prompt(sound+added("## Persona: Ada\nBrief."), opts).Findings {
+		got = append(got, strings.Join([]string{string(f.Level), f.Rule, f.Layer, f.Section, f.Message, f.Fix}, "|"))
+	}
+	want := []string{`consistency|missing_section|knowledge|State|There is no section "State", although 4 memories are left out.|the budget`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 }
 

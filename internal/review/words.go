@@ -41,9 +41,37 @@ func polarity(words []string) int {
 var filler = strings.Fields("a an the to of in on for and or is are be you your it its with any all when if as that this always never must do not " +
 	"don't dont avoid should may can will no please use using cannot")
 
+// auxiliary are words that tell nothing of what a statement is about beyond
+// filler: who says it, and whether it is so.
+var auxiliary = strings.Fields("we i our my us they does doesn't isn't aren't wasn't weren't won't can't didn't did was were any more anymore longer")
+
 // topic is what a rule is about.
 func topic(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(filler, w) })
+}
+
+// core is what a statement is about, without its reason.
+func core(words []string) []string {
+	return slices.DeleteFunc(topic(reasonless(words)), func(w string) bool { return slices.Contains(auxiliary, w) })
+}
+
+// reasonless is a sentence without the reason that it gives.
+func reasonless(words []string) []string {
+	if i := slices.Index(words, "because"); i > 0 {
+		return words[:i]
+	}
+	return words
+}
+
+// denies reports whether a sentence says that something is not so, or no more.
+func denies(words []string) bool {
+	for i, w := range words {
+		switch {
+		case w == "not", strings.HasSuffix(w, "n't"), w == "longer" && i > 0 && words[i-1] == "no":
+			return true
+		}
+	}
+	return false
 }
 
 // opposites are demands that can't both be met. Each is a pair of lists of
@@ -56,77 +84,6 @@ var opposites = []struct {
 	{"the tone", []string{"formal", "formally"}, []string{"casual", "informal", "playful", "casually"}},
 	{"asking first", []string{"autonomously", "independently"}, []string{"confirm", "confirmation", "permission"}},
 	{"the form of answers", []string{"prose", "paragraphs"}, []string{"bullet", "bullets", "bulleted"}},
-	{"the language of answers", []string{"english"}, []string{"french", "german", "serbian", "spanish", "italian", "chinese", "japanese"}},
-}
-
-// demand is a line that tells the model how to answer.
-type demand struct {
-	line     line
-	words    []string
-	topic    []string
-	polarity int
-}
-
-// demands are the lines that tell the model what to do: not the notes, but
-// those of preferences, which are meant to be followed.
-func (r *reviewer) demands() (out []demand) {
-	for _, l := range r.doc.lines {
-		preference := strings.HasPrefix(r.doc.sections[l.section].name, "Personal preferences")
-		if l.heading || l.note && !preference || !l.note && l.added && r.doc.sections[l.section].layer == "knowledge" {
-			continue
-		}
-		for sentence := range strings.FieldsFuncSeq(l.text, func(c rune) bool { return c == '.' || c == ';' || c == '!' }) {
-			if words := tokens(sentence); len(words) > 0 && len(out) < maxDemands {
-				out = append(out, demand{l, words, topic(words), polarity(words)})
-			}
-		}
-	}
-	return out
-}
-
-// maxDemands bounds the comparing of each with each.
-const maxDemands = 600
-
-// contradictions finds demands of which only one can be met.
-func (r *reviewer) contradictions() {
-	all := r.demands()
-	for _, o := range opposites {
-		a, b := r.asks(all, o.a), r.asks(all, o.b)
-		if a != nil && b != nil && a.line.number != b.line.number {
-			r.conflict(*a, *b, o.about)
-		}
-	}
-	for i, a := range all {
-		for _, b := range all[i+1:] {
-			if a.polarity*b.polarity < 0 && same(a.topic, b.topic) >= 0.6 && len(a.topic) > 1 {
-				r.conflict(a, b, "the same thing")
-			}
-		}
-	}
-}
-
-// manner are words by which a line is seen to be about how to answer.
-var manner = strings.Fields("be answer answers respond response responses reply replies write use tone style prefer keep give provide speak language format ask")
-
-// asks returns the first demand for one of the words.
-func (r *reviewer) asks(all []demand, words []string) *demand {
-	contains := func(d demand, list []string) bool {
-		return slices.ContainsFunc(d.words, func(w string) bool { return slices.Contains(list, w) })
-	}
-	for i, d := range all {
-		if d.polarity >= 0 && contains(d, words) && contains(d, manner) {
-			return &all[i]
-		}
-	}
-	return nil
-}
-
-func (r *reviewer) conflict(a, b demand, about string) {
-	level := Critical
-	if a.line.note != b.line.note { // a person's wish against the operator's rule
-		level = Consistency
-	}
-	r.add(level, "contradiction", b.line, fmt.Sprintf("%.80q and, on line %d, %.80q contradict each other about %s.", b.line.text, a.line.number, a.line.text, about))
 }
 
 // same is the share of words that two lists have in common.
@@ -139,6 +96,19 @@ func same(a, b []string) float64 {
 	}
 	return float64(common) / float64(max(len(a)+len(b)-common, 1))
 }
+
+// manner are words by which a line is seen to be about how to answer.
+var manner = strings.Fields("be answer answers respond response responses reply replies write use tone style prefer keep give provide speak language format ask")
+
+// languageNames are languages that people ask for; speaks is what stands somewhere before them when they do,
+// afterLanguage what may follow, and noAnswers what they ask it for that is no answer.
+var (
+	languageNames = strings.Fields("english french german serbian croatian bosnian spanish italian portuguese dutch polish czech russian ukrainian turkish " +
+		"arabic hindi chinese japanese korean greek swedish")
+	speaks        = strings.Fields("answer answers respond response responses reply replies write prefer speak use language")
+	noAnswers     = strings.Fields("code comment comments docs documentation test tests commit commits email emails letter letters name names identifiers variables titles")
+	afterLanguage = strings.Fields("please only always unless when whenever if and with to for")
+)
 
 const (
 	// repeatWords is how many words a line must have to be worth finding again.
