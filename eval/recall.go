@@ -107,6 +107,9 @@ func MeasureRecall(ctx context.Context, in Instance, dir fs.FS, progress func())
 			}
 		}
 	}
+	if len(took) == 0 {
+		return nil, errors.New("the folder holds no questions")
+	}
 	for _, g := range groups {
 		res.Groups = append(res.Groups, g.means())
 	}

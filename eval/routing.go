@@ -82,21 +82,30 @@ func MeasureRouting(s Scorer, dir fs.FS, file string, progress func()) (*Routing
 	res := &Routing{File: file, N: len(rows)}
 	switch {
 	case rows[0].Tier != "":
-		res.Tier = tierReport(rows, scores)
+		res.Tier, err = tierReport(rows, scores)
 	case rows[0].Weak != nil && rows[0].Strong != nil:
 		res.Pair, err = pairReport(rows, scores)
 	default:
-		err = fmt.Errorf("%s: rows take prompt and tier, or prompt, weak and strong", file)
+		err = errors.New("rows take prompt and tier, or prompt, weak and strong")
 	}
-	return res, err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return res, nil
 }
 
-func tierReport(rows []labelled, scores []scoring.Score) *TierReport {
+// tiers are the names of the tiers, cheapest first.
+var tiers = [...]string{scoring.Light.String(), scoring.Standard.String(), scoring.Heavy.String()}
+
+func tierReport(rows []labelled, scores []scoring.Score) (*TierReport, error) {
 	t := &TierReport{Confusion: map[string]map[string]int{}}
 	right, byTier := 0, map[string]int{}
 	type count struct{ n, right int }
 	languages := map[string]count{}
 	for i, r := range rows {
+		if !slices.Contains(tiers[:], r.Tier) {
+			return nil, fmt.Errorf("row %d has the tier %q; there are %s", i+1, r.Tier, strings.Join(tiers[:], ", "))
+		}
 		got := scores[i].Tier.String()
 		if t.Confusion[r.Tier] == nil {
 			t.Confusion[r.Tier] = map[string]int{}
@@ -122,7 +131,7 @@ func tierReport(rows []labelled, scores []scoring.Score) *TierReport {
 	slices.SortFunc(t.Languages, func(a, b LanguageReport) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Language, b.Language))
 	})
-	return t
+	return t, nil
 }
 
 func pairReport(rows []labelled, scores []scoring.Score) (*PairReport, error) {
@@ -173,7 +182,6 @@ func (r *Routing) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s: n=%d, accuracy %.3f (always the most frequent tier: %.3f)\n", r.File, r.N, r.Tier.Accuracy, r.Tier.Majority)
-	tiers := []string{"light", "standard", "heavy"}
 	for _, want := range tiers {
 		row := r.Tier.Confusion[want]
 		n := row["light"] + row["standard"] + row["heavy"]

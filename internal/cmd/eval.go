@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,6 +14,13 @@ import (
 	"github.com/understudy-ai/understudy/eval"
 	"github.com/understudy-ai/understudy/internal/config"
 )
+
+const evalCommands = `
+And on files, without a model:
+  understudy eval recall DIR        how well memory finds what answers questions
+  understudy eval routing FILE...   how well the scorer tells tiers, or gains, apart
+  understudy eval readme DIR        the figures of quality that the README quotes
+`
 
 func runEval(ctx context.Context, args []string, o IO) error {
 	if len(args) > 0 {
@@ -26,6 +34,9 @@ func runEval(ctx context.Context, args []string, o IO) error {
 		}
 	}
 	e, err := parseEval(args, o)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(o.Out, evalCommands)
+	}
 	if err != nil {
 		return err
 	}
