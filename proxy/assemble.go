@@ -191,8 +191,12 @@ func joined(first, second string) string {
 	return first + assemble.Separator + second
 }
 
-// modelTier is the size class of the model that will read the prompt.
+// modelTier is the size class of model that the prompt is written for: that of
+// the model that will read it, unless the operator wants another.
 func (x *exchange) modelTier() assemble.ModelTier {
+	if a := x.s.cfg.Assembly; a != nil && a.Tier != nil {
+		return *a.Tier
+	}
 	if m := x.billed(); m != nil {
 		return m.Tier
 	}

@@ -53,6 +53,9 @@ type Assembly struct {
 	// for every request.
 	Agent   func(name string) Agent
 	HoldOut float64 // share of sessions that get no scaffold
+	// Tier is the size class of model that all prompts are written for; nil:
+	// that of the model.
+	Tier *assemble.ModelTier
 }
 
 // Agent is who an agent is.

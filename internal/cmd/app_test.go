@@ -242,6 +242,8 @@ func TestSettingsReachRequests(t *testing.T) {
 	}{
 		{"nothing", func(*config.Config) {}, nil, greeting, "", `"model":"stage-small"`},
 		{"routing off", func(c *config.Config) { c.Routing.Enabled = false }, nil, greeting, "", `"model":"stage-large"`},
+		{"tier override", func(c *config.Config) { c.Assemble.TierOverride = "mid" }, nil, question, "", `Briefly state assumption, then recommendation.`},
+		{"tier override to small", func(c *config.Config) { c.Assemble.TierOverride = "small" }, nil, question, "", `State the assumption. List the trade-offs.`},
 		{"profile", func(c *config.Config) { c.Routing.Profile = "premium" }, nil, greeting, "", `"model":"stage-mid"`},
 		{"agent's profile", func(c *config.Config) { c.Agents["bot"] = config.Agent{Profile: "premium"} }, nil, greeting, "bot", `"model":"stage-mid"`},
 		{"explicit models", func(c *config.Config) { c.Routing.ExplicitModels = "respect" }, nil, greeting, "", `"model":"stage-large"`},

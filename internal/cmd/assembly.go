@@ -26,6 +26,14 @@ func (a *app) openAssembly(ctx context.Context) (*proxy.Assembly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configuring assembly: %w", err)
 	}
+	var override *assemble.ModelTier
+	if c.TierOverride != "" {
+		tier, err := assemble.ParseModelTier(c.TierOverride)
+		if err != nil {
+			return nil, fmt.Errorf("configuring assembly: %w", err)
+		}
+		override = &tier
+	}
 	options := assemble.DefaultSessionOptions()
 	options.Clock = a.clock
 	sessions, err := assemble.NewSessions(assembler, options)
@@ -49,7 +57,7 @@ func (a *app) openAssembly(ctx context.Context) (*proxy.Assembly, error) {
 	a.metrics.Gauge("prompt_journal_bytes", "Bytes of kept additions that wait to be written.", func() float64 { return float64(a.prompts.Waiting()) })
 	a.metrics.Counter("prompt_journal_lost_total", "Kept additions that were not written, because the file could not be and the buffer was full.", func() float64 { return float64(a.prompts.Lost()) })
 	return &proxy.Assembly{
-		Sessions: sessions, HoldOut: c.HoldOut,
+		Sessions: sessions, HoldOut: c.HoldOut, Tier: override,
 		Agent: func(name string) proxy.Agent {
 			if texts := agents[name]; texts != nil {
 				return texts.now()

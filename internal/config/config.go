@@ -253,6 +253,8 @@ type Assemble struct {
 	MaxSystemChars int `yaml:"max_system_chars"`
 	// ConfidenceThreshold in [0, 1]: a task shape with less gets no response scaffold.
 	ConfidenceThreshold float64 `yaml:"confidence_threshold"`
+	// TierOverride is the tier of model that every prompt is written for: small, mid or frontier. Empty: the model's own.
+	TierOverride string `yaml:"tier_override"`
 	// HoldOut is the share of sessions, in [0, 1], that get no scaffold, so that its effect can be measured.
 	HoldOut float64 `yaml:"hold_out"`
 	Capture Capture `yaml:"capture"`

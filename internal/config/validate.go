@@ -188,6 +188,9 @@ func (c *Config) checkMemory(k *checker) {
 	k.oneOf("assemble.placement", c.Assemble.Placement, "epoch", "system")
 	k.atLeast("assemble.max_system_chars", c.Assemble.MaxSystemChars, 1)
 	within(k, "assemble.confidence_threshold", c.Assemble.ConfidenceThreshold, 0, 1)
+	if c.Assemble.TierOverride != "" {
+		k.oneOf("assemble.tier_override", c.Assemble.TierOverride, "small", "mid", "frontier")
+	}
 	within(k, "assemble.hold_out", c.Assemble.HoldOut, 0, 1)
 	k.positive("assemble.capture.ttl", c.Assemble.Capture.TTL)
 	k.atLeast("assemble.capture.bytes", c.Assemble.Capture.Bytes, 0)
