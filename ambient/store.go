@@ -31,6 +31,10 @@ type Config struct {
 	Clean func(text string) (clean string, ok bool)
 	// Tokens estimates how many tokens a text has. Nil: a quarter of its bytes.
 	Tokens func(text string) int
+	// People says what prompts tell of who takes part in a conversation.
+	People People
+	// Known returns what memory holds of somebody, the most important first. Nil: nothing.
+	Known func(context.Context, Whom) []Known
 	// Queue is how many writes may wait. 0: 1024.
 	Queue int
 }
@@ -45,6 +49,9 @@ type Store struct {
 	shut  bool         // guarded by gate
 	done  chan struct{}
 	stop  context.CancelFunc // ends waiting for a file that can't be used
+
+	rooms  rooms
+	lately lately
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
 	dropped atomic.Int64
@@ -103,6 +110,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Tokens == nil {
 		cfg.Tokens = func(text string) int { return (len(text) + 3) / 4 }
+	}
+	if cfg.Known == nil {
+		cfg.Known = func(context.Context, Whom) []Known { return nil }
 	}
 	if cfg.Queue <= 0 {
 		cfg.Queue = 1024

@@ -2,6 +2,7 @@ package ambient
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -45,7 +46,8 @@ type Moment struct {
 // path, and ctx ends when its time is up.
 func (s *Store) Surroundings(ctx context.Context, scope Scope, m Moment) (View, error) {
 	var v View
-	return v, ctx.Err()
+	err := s.participants(ctx, &v, scope, &m)
+	return v, errors.Join(err, ctx.Err())
 }
 
 // Heard is a finished request and its answer.
@@ -67,5 +69,5 @@ type Heard struct {
 
 // Hear takes note of a finished request. It never blocks; false means that the queue is full.
 func (s *Store) Hear(scope Scope, h Heard) bool {
-	return true
+	return s.hearPeople(scope, &h)
 }

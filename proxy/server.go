@@ -85,6 +85,7 @@ type Config struct {
 	Memory    Memory   // nil: memory off
 	Memories  Memories // for the admin API; nil: not served
 	Ambient   Ambient  // nil: what surrounds a conversation is neither noted nor shown
+	People    People   // for the admin API; nil: not served
 	// PrivateChannel reports whether a channel, by its id and its name, is one whose members alone may know what is said
 	// in it. Nil: those alone are that the requests call so.
 	PrivateChannel func(id, name string) bool
@@ -193,6 +194,9 @@ func (s *Server) newApp() *fiber.App {
 	api.Get("/channels/inspect", s.inspectChannel)
 	if s.cfg.Memories != nil {
 		s.routeMemories(api)
+	}
+	if s.cfg.People != nil {
+		s.routePeople(api)
 	}
 	app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok\n") })
 	app.Get("/readyz", s.ready)

@@ -21,3 +21,60 @@ CREATE TABLE events (
 CREATE INDEX events_by_time ON events (tenant, agent, at);
 CREATE INDEX events_by_age ON events (at);
 CREATE INDEX events_by_user ON events (tenant, user);
+
+-- People, as platforms know them.
+CREATE TABLE humans (
+  id         TEXT PRIMARY KEY, -- made of the four below
+  tenant     TEXT NOT NULL,
+  platform   TEXT NOT NULL,    -- '' when it isn't said
+  handle     TEXT NOT NULL,    -- what the platform calls them by; of one who is known by name alone, that name in small letters
+  by_name    INTEGER NOT NULL, -- 1: known by name alone
+  name       TEXT NOT NULL,    -- as last heard, '' when there is none
+  person     TEXT NOT NULL,    -- the human that this one is linked to, else its own id
+  first_seen INTEGER NOT NULL,
+  last_seen  INTEGER NOT NULL,
+  UNIQUE (tenant, platform, handle, by_name)
+) STRICT;
+
+CREATE INDEX humans_by_person ON humans (person);
+
+-- Who takes part in a conversation.
+CREATE TABLE participants (
+  tenant   TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  session  TEXT NOT NULL,
+  audience TEXT NOT NULL,
+  human    TEXT NOT NULL,
+  at       INTEGER NOT NULL, -- when they last spoke in it
+  PRIMARY KEY (tenant, agent, session, audience, human)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX participants_by_time ON participants (at);
+CREATE INDEX participants_by_human ON participants (human);
+
+-- What people said last, a few things of each for each audience.
+CREATE TABLE sayings (
+  seq      INTEGER PRIMARY KEY,
+  tenant   TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  audience TEXT NOT NULL,
+  human    TEXT NOT NULL,
+  text     TEXT NOT NULL, -- redacted
+  at       INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX sayings_by_human ON sayings (human, tenant, agent, audience, seq);
+CREATE INDEX sayings_by_time ON sayings (at);
+
+-- What is known of people, for each audience that may be told.
+CREATE TABLE profiles (
+  tenant   TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  audience TEXT NOT NULL,
+  person   TEXT NOT NULL,    -- a human that is linked to no other
+  text     TEXT NOT NULL,
+  source   TEXT NOT NULL,    -- rules or model
+  made     INTEGER NOT NULL,
+  seen     INTEGER NOT NULL, -- when the person was last seen by this audience
+  PRIMARY KEY (tenant, agent, person, audience)
+) STRICT, WITHOUT ROWID;

@@ -62,6 +62,7 @@ func (a *app) proxyConfig(ctx context.Context, o IO) (proxy.Config, error) {
 		pc.Memory, pc.Memories = a.memory, a.memory
 	}
 	if a.ambient != nil {
+		pc.People = a.ambient
 		pc.Ambient, pc.PrivateChannel = a.ambient, privateChannel(a.cfg.Ambient.PrivateChannels)
 	}
 	return pc, nil
