@@ -84,6 +84,7 @@ func (s *Store) Human(ctx context.Context, tenant, id string) (Human, error) {
 
 // querier is a database or a transaction of it.
 type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 

@@ -114,7 +114,7 @@ func (s *Store) renewOne(ctx context.Context, tx *sql.Tx, scope Scope, audience 
 		_, err := tx.ExecContext(ctx, sawProfile, at.UnixMilli(), scope.tenant, scope.agent, h.Person, audience)
 		return false, err
 	}
-	m, err := s.material(ctx, tx, scope, audience, h)
+	m, err := s.gather(ctx, tx, scope, audience, h)
 	if err != nil {
 		return false, err
 	}
@@ -130,19 +130,21 @@ type material struct {
 	said  []string // newest first
 }
 
-func (s *Store) material(ctx context.Context, tx *sql.Tx, scope Scope, audience Audience, h *Human) (m material, err error) {
-	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
-	defer cancel()
+// gather looks for what an audience may know of a person, one of whose identities is h.
+func (s *Store) gather(ctx context.Context, db querier, scope Scope, audience Audience, h *Human) (m material, err error) {
 	whom := Whom{Tenant: scope.tenant, Agent: scope.agent, Limit: knownLimit}
 	switch {
 	case audience == Everybody && h.called() != "":
 		whom.Names = []string{h.called()}
-		m.known = s.cfg.Known(ctx, whom)
 	case !h.ByName && audience == userAudience(h.Handle):
 		whom.User = h.Handle
+	}
+	if whom.User != "" || whom.Names != nil {
+		ctx, cancel := context.WithTimeout(ctx, knownTimeout)
+		defer cancel()
 		m.known = s.cfg.Known(ctx, whom)
 	}
-	rows, err := tx.QueryContext(ctx, selectSaid, h.Person, scope.tenant, scope.agent, audience, keptSayings)
+	rows, err := db.QueryContext(ctx, selectSaid, h.Person, scope.tenant, scope.agent, audience, keptSayings)
 	if err != nil {
 		return m, err
 	}

@@ -78,3 +78,5 @@ CREATE TABLE profiles (
   seen     INTEGER NOT NULL, -- when the person was last seen by this audience
   PRIMARY KEY (tenant, agent, person, audience)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX profiles_by_time ON profiles (seen);

@@ -1,0 +1,112 @@
+package ambient
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// StaleProfile is a profile that a model is to write, and all that it may be made of: what one audience may know.
+type StaleProfile struct {
+	Tenant, Agent string
+	Audience      Audience
+	Person        string // ID of the person
+	Name          string
+	Known         []Known  // what memory holds, the most important first
+	Said          []string // what they said last, newest first
+	Words         int      // of the profile at most
+}
+
+// selectStale lists the profiles of something that no model has made, or made for so long before the person was last seen (?1, in
+// milliseconds), of those seen last first.
+const selectStale = `SELECT p.tenant, p.agent, p.audience, p.person FROM profiles p
+	WHERE p.text <> '' AND (p.source <> 'model' OR p.seen - p.made > ?1) ORDER BY p.seen DESC LIMIT ?2`
+
+// StaleProfiles lists profiles for a model to write, as many as [People] allows in one pass. What there is nothing to say
+// about is not among them.
+func (s *Store) StaleProfiles(ctx context.Context) ([]StaleProfile, error) {
+	out, err := s.staleProfiles(ctx)
+	if err == nil {
+		for i := range out {
+			if err = s.describe(ctx, &out[i]); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("looking for stale profiles: %w", err)
+	}
+	full := out[:0]
+	for _, p := range out {
+		if len(p.Known)+len(p.Said) > 0 {
+			full = append(full, p)
+		}
+	}
+	return full, nil
+}
+
+func (s *Store) staleProfiles(ctx context.Context) (out []StaleProfile, err error) {
+	rows, err := s.db.Reader.QueryContext(ctx, selectStale, s.cfg.People.StaleAfter.Milliseconds(), s.cfg.People.PerPass)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		p := StaleProfile{Words: s.cfg.People.Words}
+		if err := rows.Scan(&p.Tenant, &p.Agent, &p.Audience, &p.Person); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+const selectIdentities = `SELECT ` + humanColumns + ` FROM humans h WHERE h.person = ? ORDER BY h.last_seen DESC, h.id`
+
+// describe gathers what a profile is to be made of. Of several identities the audience's own counts.
+func (s *Store) describe(ctx context.Context, p *StaleProfile) (err error) {
+	rows, err := s.db.Reader.QueryContext(ctx, selectIdentities, p.Person)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var chosen Human
+	for rows.Next() {
+		h, err := scanHuman(rows.Scan)
+		if err != nil {
+			return err
+		}
+		if own := !h.ByName && p.Audience == userAudience(h.Handle); chosen.ID == "" || own {
+			chosen = h
+		}
+	}
+	if err := rows.Err(); err != nil || chosen.ID == "" {
+		return err
+	}
+	m, err := s.gather(ctx, s.db.Reader, Scope{tenant: p.Tenant, agent: p.Agent}, p.Audience, &chosen)
+	p.Name, p.Known, p.Said = chosen.called(), m.known, m.said
+	return err
+}
+
+const setProfile = `UPDATE profiles SET text = CASE WHEN ?1 = '' THEN text ELSE ?1 END, source = 'model', made = ?2
+	WHERE tenant = ?3 AND agent = ?4 AND person = ?5 AND audience = ?6`
+
+// SetProfile puts a model's text in the place of a profile, cleaned and cut. An empty text leaves what the rules made,
+// for as long as the model's would have lasted. A person who was forgotten meanwhile stays so.
+func (s *Store) SetProfile(ctx context.Context, p StaleProfile, text string) error {
+	text, ok := s.cfg.Clean(firstWords(oneLine(text), s.cfg.People.Words))
+	if !ok {
+		text = ""
+	}
+	now := s.cfg.Clock().UnixMilli()
+	err := s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, setProfile, strings.TrimSpace(text), now, p.Tenant, p.Agent, p.Person, p.Audience)
+		return err
+	}, func() { s.rooms.forget(p.Tenant, p.Person) })
+	if err != nil {
+		return fmt.Errorf("keeping a profile: %w", err)
+	}
+	return nil
+}
