@@ -1,6 +1,7 @@
 package ambient
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,6 +54,28 @@ func Voices(messages []Message, user string) []Voice {
 		}
 	}
 	return out
+}
+
+// Spoken reads a message of a channel: what all who speak in it say, without the "[Name]:" before their lines, and what
+// the user alone does, who is called so, else is who speaks last. A message that doesn't begin with a name is the
+// user's whole.
+func Spoken(text, user string) (all, own string) {
+	if _, _, ok := cutSpeaker(text); !ok {
+		return text, text
+	}
+	voices := appendLines(nil, text)
+	user = CleanName(user)
+	if !slices.ContainsFunc(voices, func(v Voice) bool { return strings.EqualFold(v.Name, user) }) {
+		user = voices[len(voices)-1].Name
+	}
+	var everybody, users strings.Builder
+	for _, v := range voices {
+		everybody.WriteString(v.Text)
+		if strings.EqualFold(v.Name, user) {
+			users.WriteString(v.Text)
+		}
+	}
+	return strings.TrimSpace(everybody.String()), strings.TrimSpace(users.String())
 }
 
 // appendLines adds the voices of a message without an author.

@@ -55,6 +55,24 @@ func TestVoices(t *testing.T) {
 	}
 }
 
+func TestSpoken(t *testing.T) {
+	const both = "[Bo]: one\nand more\n[Ada]: two\n[bo]: three"
+	for _, tt := range []struct{ name, text, user, all, own string }{
+		{"no name", "one\n[Bo]: two", "Ada", "one\n[Bo]: two", "one\n[Bo]: two"},
+		{"one's own", "[Ada]: one", "ada", "one", "one"},
+		{"among others", both, "Ada", "one\nand more\ntwo\nthree", "two"},
+		{"several times", both, "BO", "one\nand more\ntwo\nthree", "one\nand more\nthree"},
+		{"nobody known: the last", both, "", "one\nand more\ntwo\nthree", "one\nand more\nthree"},
+		{"called otherwise: the last", "[bo.k]: one\n[ada.l]: two", "Ada L", "one\ntwo", "two"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if all, own := Spoken(tt.text, tt.user); all != tt.all || own != tt.own {
+				t.Errorf("Spoken(%q, %q) = %q, %q, want %q, %q", tt.text, tt.user, all, own, tt.all, tt.own)
+			}
+		})
+	}
+}
+
 func FuzzVoices(f *testing.F) {
 	f.Add("", "[Sarah]: one\n[Bo]: two", "Bo")
 	f.Add("Ada", "hello\n[Bo]: two", "")
@@ -63,6 +81,9 @@ func FuzzVoices(f *testing.F) {
 		voices := Voices([]Message{{Text: text}, {name, text}}, user)
 		if len(voices) < 2 || len(voices) > maxVoices {
 			t.Errorf("%d voices of two messages", len(voices))
+		}
+		if all, own := Spoken(text, user); len(all) > len(text) || len(own) > len(all) {
+			t.Errorf("Spoken(%q) = %q, %q", text, all, own)
 		}
 		for _, v := range voices {
 			if !utf8.ValidString(v.Name) || utf8.RuneCountInString(v.Name) > maxHumanName || strings.ContainsAny(v.Name, "[]<>*#\n\x00") {

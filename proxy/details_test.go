@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/tidwall/gjson"
 
@@ -78,6 +79,50 @@ func TestNothingAdded(t *testing.T) {
 		if got := strings.Contains(string(s.upstream.Last().Body), "NATS"); got != tt.want {
 			t.Errorf("%s: memory in the prompt = %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestWhoseWords holds that memory learns what the request's user says: not
+// what others say in the channel, nor what an agent or a timetable asks for.
+func TestWhoseWords(t *testing.T) {
+	tests := []struct {
+		name, text string
+		headers    []string
+		want       []string
+	}{
+		{"alone", "We decided to use NATS.", nil, []string{"We decided to use NATS."}},
+		{"in a channel", "[Ana Ruiz]: We decided to use NATS.", []string{"X-Channel-Id: ops"}, []string{"We decided to use NATS."}},
+		{
+			"several speak", "[Bo]: My name is Bo.\n[Ana]: We decided to use NATS.\n[Bo]: We decided to use Kafka.",
+			[]string{"X-Channel-Id: ops", "X-User-Name: Ana"},
+			[]string{"We decided to use NATS."},
+		},
+		{"a worker's task", "We decided to use NATS.", []string{"X-Process-Type: worker"}, nil},
+		{"a timetable's", "We decided to use NATS.", []string{"X-Trigger: cron"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStack(t, nil)
+			s.post(ask("auto", tt.text), append(tt.headers, "X-User-Id: ana")...)
+			if err := s.memory.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			scope, err := memory.NewScope("default", "default", "ana")
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := s.memory.List(t.Context(), scope, memory.Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, item := range page.Items {
+				got = append(got, item.Content)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("learned (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -45,9 +45,10 @@ type exchange struct {
 	prompt   assemble.Plan
 	seen     capture // what is kept for looking at it
 
-	askedUsage bool // the usage chunk of a stream was our wish, not the client's
-	scored     bool // score and shape hold
-	words      string
+	askedUsage bool     // the usage chunk of a stream was our wish, not the client's
+	scored     bool     // score and shape hold
+	words      string   // what the newest human message says
+	own        string   // what of it the user says, and not others in the channel
 	corrects   bool     // they say that the answer before was wrong
 	before     string   // what the assistant said before them, when they may accept it
 	opens      bool     // by all we can tell, a conversation's first turn
@@ -281,7 +282,7 @@ func (x *exchange) measure() {
 // learn hands a finished exchange to memory, unless the caller or the kind of
 // request forbids it.
 func (x *exchange) learn() {
-	ok := x.entry.Outcome == ledger.OutcomeOK && x.who.memory == "on" && !x.sideCall && x.words != "" && x.newTurn()
+	ok := x.entry.Outcome == ledger.OutcomeOK && x.who.memory == "on" && !x.sideCall && x.own != "" && x.newTurn() && !x.isRun()
 	if x.s.cfg.Memory == nil || !ok {
 		return
 	}
@@ -291,12 +292,16 @@ func (x *exchange) learn() {
 	}
 	queued := x.s.cfg.Memory.Learn(memory.Exchange{
 		Scope: scope, Session: x.session, Channel: x.who.channel, RequestID: x.id, At: x.at,
-		UserText: x.words, AssistantText: x.answer.Text(), BeforeText: x.before,
+		UserText: x.own, AssistantText: x.answer.Text(), BeforeText: x.before,
 	})
 	if !queued {
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("learn", "queue_full").Inc()
 	}
 }
+
+// isRun reports whether the words come from an agent or a timetable and not
+// from a human.
+func (x *exchange) isRun() bool { return x.who.process != "channel" || x.who.trigger != "" }
 
 // newTurn reports whether the newest message is the human's: not a step of a
 // tool loop.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/routing"
@@ -224,6 +225,10 @@ const maxProbe = 4
 // stepScore finds the newest human words and scores them.
 func (x *exchange) stepScore(context.Context) error {
 	x.humans, x.words = x.view.Said(func(text string) string { return scoring.HumanText(assemble.Strip(excerpt(text))) })
+	x.own = x.words
+	if x.who.channel != "" { // where several may speak in one message
+		x.words, x.own = ambient.Spoken(x.words, x.who.userName)
+	}
 	if n := len(x.humans); n > 0 {
 		x.human = x.humans[n-1]
 		if x.human > 0 && x.view.Messages[x.human-1].Role == chat.RoleAssistant {
