@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -16,14 +15,6 @@ const (
 
 	// lately is for how long a change is news.
 	lately = 7 * 24 * time.Hour
-
-	// maxBriefCache bounds the bytes of the briefs that are kept, some
-	// thousands of scopes.
-	maxBriefCache = 16 << 20
-
-	// briefAge is how long a kept brief may go on calling news what isn't any
-	// more.
-	briefAge = time.Hour
 )
 
 // Brief is what a scope remembers apart from any question: what a newcomer
@@ -52,7 +43,7 @@ func (s *Store) Brief(ctx context.Context, scope Scope) (Brief, error) {
 	}
 	var out Brief
 	for i, sc := range scope.sees() {
-		part, err := s.briefs.of(ctx, s, sc)
+		part, err := s.briefs.of(ctx, s.cfg.Clock(), sc, s.readBrief)
 		if err != nil {
 			return Brief{}, fmt.Errorf("briefing: %w", err)
 		}
@@ -99,82 +90,6 @@ func mergeNames(a, b []string) []string {
 
 	return out[:min(len(out), maxBrief)]
 }
-
-// briefs keeps the briefs of single scopes. A write drops its scopes' entries,
-// those that are being read as well, so that no brief is older than the last
-// write that has returned.
-type briefs struct {
-	mu    sync.Mutex
-	kept  map[Scope]*briefEntry
-	bytes int
-}
-
-type briefEntry struct {
-	brief Brief
-	ready bool // brief has been read
-	until time.Time
-	bytes int
-}
-
-func (b *briefs) of(ctx context.Context, s *Store, scope Scope) (Brief, error) {
-	now := s.cfg.Clock()
-	b.mu.Lock()
-	if e := b.kept[scope]; e != nil && e.ready && now.Before(e.until) {
-		b.mu.Unlock()
-		return e.brief, nil
-	}
-	e := &briefEntry{}
-	b.put(scope, e)
-	b.mu.Unlock()
-
-	brief, err := s.readBrief(ctx, scope, now)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.kept[scope] != e { // Something changed meanwhile, or another call reads, too.
-		return brief, err
-	}
-	b.drop(scope)
-	if err == nil {
-		b.put(scope, &briefEntry{brief: brief, ready: true, until: now.Add(briefAge), bytes: brief.size()})
-	}
-
-	return brief, err
-}
-
-// put keeps an entry. When there is no room the cache starts over.
-func (b *briefs) put(scope Scope, e *briefEntry) {
-	b.drop(scope)
-	e.bytes += briefOverhead
-	if b.kept == nil || b.bytes+e.bytes > maxBriefCache {
-		b.kept, b.bytes = map[Scope]*briefEntry{}, 0
-	}
-	b.kept[scope] = e
-	b.bytes += e.bytes
-}
-
-func (b *briefs) drop(scope Scope) {
-	if e := b.kept[scope]; e != nil {
-		b.bytes -= e.bytes
-		delete(b.kept, scope)
-	}
-}
-
-// apply drops what changes have made stale.
-func (b *briefs) apply(changes []change) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i := range changes {
-		if kind := changes[i].kind; kind != changeHits && kind != changeOuter {
-			b.drop(changes[i].scope)
-		}
-	}
-}
-
-// What an item and an entry take beside their texts, roughly.
-const (
-	itemOverhead  = 320
-	briefOverhead = 256
-)
 
 func (b Brief) size() int {
 	size := 0
@@ -241,7 +156,7 @@ func (s *Store) readBrief(ctx context.Context, scope Scope, now time.Time) (Brie
 		return Brief{}, err
 	}
 	b.State, b.Work, b.Changes = firstOf(b.State, byWeight), firstOf(b.Work, byWeight), firstOf(b.Changes, byNews)
-	b.Entities, err = s.readNames(ctx, args[:4])
+	b.Entities, err = s.readNames(ctx, selectAbout, args[:4])
 
 	return b, err
 }
@@ -255,30 +170,37 @@ func firstOf[T any](list []T, order func(a, b T) int) []T {
 
 // eachChange reads the rows of a query that are safe to recall.
 func (s *Store) eachChange(ctx context.Context, query string, args []any, take func(Change)) error {
+	return s.eachRow(ctx, query, args, func(item Item, was string) {
+		if was != "" && Scan(was).Action != Allow {
+			was = ""
+		}
+		take(Change{item, was})
+	})
+}
+
+// eachRow reads memories that are safe to recall, with what stands beside each.
+func (s *Store) eachRow(ctx context.Context, query string, args []any, take func(item Item, beside string)) error {
 	rows, err := s.db.Reader.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var c Change
-		if c.Item, _, err = scanItem(rows, &c.Was); err != nil {
+		var beside string
+		item, _, err := scanItem(rows, &beside)
+		if err != nil {
 			return err
 		}
-		if Scan(c.Content).Action != Allow {
-			continue
+		if Scan(item.Content).Action == Allow {
+			take(item, beside)
 		}
-		if c.Was != "" && Scan(c.Was).Action != Allow {
-			c.Was = ""
-		}
-		take(c)
 	}
 
 	return rows.Err()
 }
 
-func (s *Store) readNames(ctx context.Context, args []any) ([]string, error) {
-	rows, err := s.db.Reader.QueryContext(ctx, selectAbout, args...)
+func (s *Store) readNames(ctx context.Context, query string, args []any) ([]string, error) {
+	rows, err := s.db.Reader.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

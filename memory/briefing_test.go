@@ -158,11 +158,11 @@ func TestBriefFollowsWrites(t *testing.T) {
 }
 
 func TestBriefsAreBounded(t *testing.T) {
-	var b briefs
-	for i := range 3 * maxBriefCache / (1 << 20) {
-		b.put(Scope{tenant: "t", agent: strings.Repeat("a", i+1)}, &briefEntry{bytes: 1 << 20})
-		if b.bytes > maxBriefCache {
-			t.Fatalf("%d bytes are kept, want at most %d", b.bytes, maxBriefCache)
+	var b digests[Brief]
+	for i := range 3 * maxDigests / (1 << 20) {
+		b.put(Scope{tenant: "t", agent: strings.Repeat("a", i+1)}, &digest[Brief]{bytes: 1 << 20})
+		if b.bytes > maxDigests {
+			t.Fatalf("%d bytes are kept, want at most %d", b.bytes, maxDigests)
 		}
 	}
 	if len(b.kept) == 0 {

@@ -84,7 +84,8 @@ type Store struct {
 	db  *sqlite.DB
 
 	index  *index
-	briefs briefs
+	briefs digests[Brief]
+	known  digests[Knowledge]
 
 	// opened says that what is prepared below has been. It stays when the file
 	// fails later: statements are prepared again on new connections.

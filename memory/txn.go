@@ -52,12 +52,12 @@ func (s *Store) write(ctx context.Context, f func(context.Context, *txn) error) 
 	}
 	if err = tx.Commit(); err != nil {
 		s.index.void(tx.changes)
-		s.briefs.apply(tx.changes)
+		s.outdate(tx.changes)
 		return err
 	}
 	s.index.apply(tx.changes)
 	s.embedder.hear(tx.changes)
-	s.briefs.apply(tx.changes)
+	s.outdate(tx.changes)
 
 	return nil
 }

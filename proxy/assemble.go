@@ -220,6 +220,7 @@ func (x *exchange) recall(ctx context.Context, in *assemble.Input, opening bool)
 	found, err := s.cfg.Memory.Recall(ctx, scope, memory.Query{Text: x.words, Limit: limits.RecallLimit, Floor: limits.Floor, Profile: limits.Profile})
 	var brief memory.Brief
 	if err == nil && opening {
+		x.know(ctx, in, scope)
 		brief, err = s.cfg.Memory.Brief(ctx, scope)
 	}
 	if err != nil {

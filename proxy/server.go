@@ -35,6 +35,7 @@ type Scorer interface {
 type Memory interface {
 	Recall(context.Context, memory.Scope, memory.Query) (memory.Recalled, error)
 	Brief(context.Context, memory.Scope) (memory.Brief, error)
+	Knowledge(context.Context, memory.Scope) (memory.Knowledge, error)
 	Learn(memory.Exchange) bool
 	Check(context.Context) error
 }
@@ -86,6 +87,7 @@ type Config struct {
 	Memories  Memories // for the admin API; nil: not served
 	Ambient   Ambient  // nil: what surrounds a conversation is neither noted nor shown
 	People    People   // for the admin API; nil: not served
+	Knowledge int      // words of what is known in a prompt; 0: nothing
 	// PrivateChannel reports whether a channel, by its id and its name, is one whose members alone may know what is said
 	// in it. Nil: those alone are that the requests call so.
 	PrivateChannel func(id, name string) bool

@@ -262,6 +262,10 @@ func (b brokenMemory) Recall(ctx context.Context, _ memory.Scope, _ memory.Query
 func (b brokenMemory) Brief(context.Context, memory.Scope) (memory.Brief, error) {
 	return memory.Brief{}, b.err
 }
+
+func (b brokenMemory) Knowledge(context.Context, memory.Scope) (memory.Knowledge, error) {
+	return memory.Knowledge{}, b.err
+}
 func (b brokenMemory) Learn(memory.Exchange) bool  { return true }
 func (b brokenMemory) Check(context.Context) error { return b.err }
 

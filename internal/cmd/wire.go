@@ -62,7 +62,7 @@ func (a *app) proxyConfig(ctx context.Context, o IO) (proxy.Config, error) {
 		pc.Memory, pc.Memories = a.memory, a.memory
 	}
 	if a.ambient != nil {
-		pc.People = a.ambient
+		pc.People, pc.Knowledge = a.ambient, cfg.Ambient.KnowledgeWords
 		pc.Ambient, pc.PrivateChannel = a.ambient, privateChannel(a.cfg.Ambient.PrivateChannels)
 	}
 	return pc, nil

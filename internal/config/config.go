@@ -222,6 +222,8 @@ type Embedder struct {
 // Ambient says what is noted of what happens around conversations, and what of it prompts are shown.
 type Ambient struct {
 	Enabled bool `yaml:"enabled"`
+	// KnowledgeWords bounds what prompts are told of what is known in general, in words; 0: nothing.
+	KnowledgeWords int `yaml:"knowledge_words"`
 	// PrivateChannels are the ids or names of channels, with * and ? as in file names, whose members alone may know what
 	// is said in them.
 	PrivateChannels []string     `yaml:"private_channels"`

@@ -185,6 +185,7 @@ func (c *Config) checkMemory(k *checker) {
 	}
 	k.atLeast("memory.queue", c.Memory.Queue, 1)
 	k.atLeast("memory.index_bytes", c.Memory.IndexBytes, 1<<20)
+	k.atLeast("ambient.knowledge_words", c.Ambient.KnowledgeWords, 0)
 	k.oneOf("assemble.placement", c.Assemble.Placement, "epoch", "system")
 	k.atLeast("assemble.max_system_chars", c.Assemble.MaxSystemChars, 1)
 	within(k, "assemble.confidence_threshold", c.Assemble.ConfidenceThreshold, 0, 1)

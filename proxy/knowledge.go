@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/memory"
+)
+
+// This file renders what memory knows into the Knowledge Context of a prompt.
+
+// know completes an input with what is known, for a request that names its
+// place. Like all surroundings it never fails the turn.
+func (x *exchange) know(ctx context.Context, in *assemble.Input, scope memory.Scope) {
+	if !x.who.placed || x.s.cfg.Knowledge == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.s.cfg.Limits.SmartBudget/2) // the rest of the prompt matters more
+	defer cancel()
+	k, err := x.s.cfg.Memory.Knowledge(ctx, scope)
+	if err != nil {
+		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "knowledge").Inc()
+		return
+	}
+	in.Knowledge = knowledgeSheet(&k, x.s.cfg.Knowledge)
+}
+
+// knowledgeHeadings are the groups of the section, in the order in which they
+// stand, and how many memories of each go in at a time while there is room: so
+// that no type crowds out the others.
+var knowledgeHeadings = [...]struct {
+	typ     memory.Type
+	heading string
+	share   int
+}{
+	{memory.Decision, "Decisions", 3},
+	{memory.Goal, "Goals", 2},
+	{memory.Preference, "Preferences", 2},
+	{memory.Fact, "Facts", 3},
+	{memory.Observation, "Observations", 1},
+}
+
+// knowledgeSheet is what is known in about so many words, the most important
+// of each type first. Equal knowledge gives an equal sheet.
+func knowledgeSheet(k *memory.Knowledge, words int) assemble.Sheet {
+	odd := oddGroup(k)
+	left := words - wordsOf(odd.Lines)
+	var sheet assemble.Sheet
+	var taken [len(knowledgeHeadings)]int
+	for progress := true; progress && left > 0; {
+		progress = false
+		for i, h := range knowledgeHeadings {
+			items := known(k, h.typ).Items
+			for range h.share {
+				if taken[i] == len(items) || left <= 0 {
+					break
+				}
+				left -= wordCount(items[taken[i]].Content)
+				if left < 0 { // it doesn't fit, nor need what is worth less
+					break
+				}
+				taken[i]++
+				progress = true
+			}
+		}
+	}
+	for i, h := range knowledgeHeadings {
+		of := known(k, h.typ)
+		if taken[i] == 0 {
+			continue
+		}
+		g := assemble.Group{Heading: h.heading, Total: of.Total}
+		for j := range of.Items[:taken[i]] {
+			g.Lines = append(g.Lines, frame(&of.Items[j]))
+		}
+		sheet = append(sheet, g)
+	}
+	if len(odd.Lines) > 0 {
+		sheet = append(sheet, odd)
+	}
+	return sheet
+}
+
+// oddGroup names contradictions and gaps.
+func oddGroup(k *memory.Knowledge) assemble.Group {
+	g := assemble.Group{Heading: "Contradictions and gaps"}
+	for i := range k.Opposed {
+		o := &k.Opposed[i]
+		g.Lines = append(g.Lines, assemble.Frame{
+			ID: assemble.Aside + o.ID + "," + o.Other.ID, Type: "contradiction", CreatedAt: o.CreatedAt,
+			Content:  o.Content + " (" + o.Other.CreatedAt.UTC().Format("2006-01-02") + ": " + o.Other.Content + ")",
+			Personal: o.User != "" || o.Other.User != "",
+		})
+	}
+	if len(k.Unknown) > 0 {
+		g.Lines = append(g.Lines, assemble.Frame{Type: "gap", Content: "Goals and to-dos name it, nothing else is known of it: " + strings.Join(k.Unknown, ", ")})
+	}
+	return g
+}
+
+func known(k *memory.Knowledge, typ memory.Type) memory.Known {
+	for i := range k.Known {
+		if k.Known[i].Type == typ {
+			return k.Known[i]
+		}
+	}
+	return memory.Known{}
+}
+
+func wordsOf(lines []assemble.Frame) (n int) {
+	for i := range lines {
+		n += wordCount(lines[i].Content)
+	}
+	return n
+}
+
+// wordCount counts what stands between spaces, and two characters of a script
+// that has none, such as Chinese, as a word.
+func wordCount(text string) int {
+	words, dense, inside := 0, 0, false
+	for _, r := range text {
+		switch {
+		case r >= 0x2e80:
+			dense, inside = dense+1, false
+		case unicode.IsSpace(r):
+			inside = false
+		case !inside:
+			words, inside = words+1, true
+		}
+	}
+	return words + (dense+1)/2
+}
