@@ -86,13 +86,15 @@ func (a *Assembler) Assemble(in Input) Assembled {
 // first renders the system block and the prefix of the turn that opens an epoch.
 //
 // Sections choose their notes in another order than they stand in, because each note is shown once: what took
-// another's place is worth more as a change than as a state, and an open goal more as work to do.
+// another's place is worth more as a change than as a state, and an open goal more as work to do. What was looked up
+// for the task goes first, so that a briefing is the same whatever else is known by then.
 func (a *Assembler) first(in *Input) (system, prefix *piece) {
 	limit := LimitsFor(in.Tier).Frames
 	known := shown{keys: make([]noteKey, 0, 64)}
 	known.addQuery(in.Query)
 	pick := func(frames []Frame, limit int) picked { return known.pick(&a.lines, ranked(frames), limit) }
 
+	briefing := a.sheetSection(kindBriefing, in.Briefing, &known, anyGroup)
 	changed, added := replaced(in.RecentChanges)
 	recent := pick(changed, limit)
 	learned := pick(in.LearnedIdentity, limit)
@@ -123,7 +125,8 @@ func (a *Assembler) first(in *Input) (system, prefix *piece) {
 	p.add(section{kind: kindActive, notes: active.notes, total: active.total})
 	p.add(section{kind: kindPreferences, notes: preferences.notes, total: preferences.total})
 	p.add(recalled)
-	p.addSheets(around, kindBriefing, kindConversation, kindStatus)
+	p.add(briefing)
+	p.addSheets(around, kindConversation, kindStatus)
 	format := section{kind: kindFormat, text: a.scaffold(in)}
 
 	if whole {
@@ -155,7 +158,7 @@ func (a *Assembler) turnPage(in *Input, known *shown, recalled, format section) 
 	var p page
 	p.addSheets(now, kindKnowledge, kindWorking, kindChannels, kindParticipants)
 	p.add(recalled)
-	p.addSheets(now, kindBriefing, kindConversation, kindStatus)
+	p.addSheets(now, kindConversation, kindStatus)
 	p.add(format)
 	return p
 }

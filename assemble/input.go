@@ -39,7 +39,7 @@ type Input struct {
 	//
 	// Knowledge holds what is known beyond State, by type. Working holds what happened today, yesterday and this week;
 	// Channels what goes on in other channels, Participants who is here, Briefing what a worker should know about its
-	// task. Conversation says where this is, Status how things stand.
+	// task; it goes with the block, whole. Conversation says where this is, Status how things stand.
 	Knowledge, Working, Channels, Participants, Briefing, Conversation, Status Sheet
 
 	// Query is the human's newest text. It is never rendered; a note that only repeats it is left out.

@@ -32,13 +32,12 @@ const Aside = "~"
 
 // surroundings renders the groups of an input's sheets that which approves, by section; nil when there is no sheet.
 //
-// What two of them share stands in one: what was looked up for the task goes before what is known in general.
+// What two of them share stands in one: what happened goes before what is known in general.
 func (a *Assembler) surroundings(in *Input, known *shown, which func(*Group) bool) *[kindCount]section {
 	sheets := [...]struct {
 		kind  kind
 		sheet Sheet
 	}{
-		{kindBriefing, in.Briefing},
 		{kindWorking, in.Working},
 		{kindParticipants, in.Participants},
 		{kindChannels, in.Channels},

@@ -142,3 +142,28 @@ func TestSheetsGiveWay(t *testing.T) {
 		t.Errorf("%d characters, want at most 380", chars)
 	}
 }
+
+// A briefing holds what it held, whatever the other sections have to tell, and they don't repeat it.
+func TestBriefingGoesFirst(t *testing.T) {
+	decided := Frame{ID: "m1", Type: "decision", Content: "We deploy on Tuesdays.", Importance: 0.8}
+	briefing := Sheet{
+		{Heading: "Relevant Knowledge", Lines: []Frame{decided}},
+		{Heading: "Related Activity", Lines: []Frame{{ID: Aside + "e1", Type: "2026-03-18 14:50, decision", Content: "Benchmark both."}}},
+	}
+	const want = "# Worker Briefing\n## Relevant Knowledge\n- [decision] We deploy on Tuesdays.\n\n## Related Activity\n- [2026-03-18 14:50, decision] Benchmark both."
+	for name, in := range map[string]Input{
+		"alone": {Briefing: briefing}, "in State": {Briefing: briefing, State: []Frame{decided}},
+		"recalled":   {Briefing: briefing, Recalled: []Frame{decided}, ScanSafe: true},
+		"all around": func() Input { in := busyDay(); in.Briefing = briefing; return in }(),
+	} {
+		block := body(newAssembler(t, nil).Assemble(in).SystemBlock)
+		_, got, found := strings.Cut(block, "# Worker Briefing")
+		got, _, _ = strings.Cut(got, "\n\n# ")
+		if got = "# Worker Briefing" + got; !found || got != want {
+			t.Errorf("%s: the briefing is\n%s\nwant\n%s", name, got, want)
+		}
+		if n := strings.Count(block, "on Tuesdays"); n != 1 {
+			t.Errorf("%s: the decision is there %d times:\n%s", name, n, block)
+		}
+	}
+}
