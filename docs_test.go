@@ -175,6 +175,7 @@ func TestAPIListsEverything(t *testing.T) {
 	}{
 		{"headers", 26, constants(t, "proxy/identity.go", "header")},
 		{"routes", 10, firstArguments(t, "proxy/server.go", "Get", "Post", "All", "Group")},
+		{"ambient routes", 2, prefixed("/api", firstArguments(t, "proxy/ambient.go", "Get", "Post", "Delete"))},
 		{"errors", 13, constants(t, "internal/chat/errors.go", "Code")},
 		{"outcomes", 8, constants(t, "ledger/entry.go", "Outcome")},
 		{"reasons", 10, constants(t, "routing/reason.go", "reason")},

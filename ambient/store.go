@@ -37,6 +37,12 @@ type Config struct {
 	Known func(context.Context, Whom) []Known
 	// Queue is how many writes may wait. 0: 1024.
 	Queue int
+	// WorkingTokens bounds what a prompt is told of today, yesterday and the week. 0: 1500.
+	WorkingTokens int
+	// EventsTTL is how long events are kept. Summaries of whole days stay. 0: 30 days.
+	EventsTTL time.Duration
+	// CacheBytes bounds what is held in RAM to make prompts of. 0: 32 MiB.
+	CacheBytes int
 }
 
 // Store keeps what surrounds conversations in a SQLite file. One goroutine writes. It is safe for concurrent use.
@@ -55,6 +61,12 @@ type Store struct {
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
 	dropped atomic.Int64
+
+	feeds *feeds
+
+	// What follows belongs to the writer.
+	closed map[hall]string // the day before which a hall's days have their summaries
+	purged time.Time       // when old events were deleted last
 }
 
 // write is what a job does in a transaction. It must bear being run again after the transaction failed.
@@ -84,9 +96,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	cfg = cfg.withDefaults()
 	writing, stop := context.WithCancel(context.Background())
-	s := &Store{cfg: cfg, db: db, queue: make(chan job, cfg.Queue), done: make(chan struct{}), stop: stop}
+	s := &Store{
+		cfg: cfg, db: db, queue: make(chan job, cfg.Queue), done: make(chan struct{}), stop: stop,
+		feeds: newFeeds(cfg.CacheBytes), closed: map[hall]string{},
+	}
 	if err := db.Ready(ctx); db.Failed(err) {
 		s.fault(err)
+		s.later(func(context.Context, *sql.Tx) error { return nil }, nil) // so that the writer tries until it can
 	} else if err != nil {
 		stop()
 		return nil, fmt.Errorf("opening ambient store: %w", errors.Join(err, db.Close()))
@@ -116,6 +132,15 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Queue <= 0 {
 		cfg.Queue = 1024
+	}
+	if cfg.WorkingTokens <= 0 {
+		cfg.WorkingTokens = 1500
+	}
+	if cfg.EventsTTL <= 0 {
+		cfg.EventsTTL = 30 * 24 * time.Hour
+	}
+	if cfg.CacheBytes <= 0 {
+		cfg.CacheBytes = 32 << 20
 	}
 	return cfg
 }
@@ -262,7 +287,30 @@ func (s *Store) transact(jobs []job) (err error) {
 			return err
 		}
 	}
+	if err := s.purge(ctx, tx); err != nil {
+		return err
+	}
 	return tx.Commit()
+}
+
+// purgeEvery is how often what is past its time is looked for.
+const purgeEvery = time.Hour
+
+// purge deletes events past their time, and the paragraphs of such days. Summaries of whole days stay.
+func (s *Store) purge(ctx context.Context, tx *sql.Tx) error {
+	now := s.cfg.Clock()
+	if now.Sub(s.purged) < purgeEvery {
+		return nil
+	}
+	limit := now.Add(-s.cfg.EventsTTL)
+	if _, err := tx.ExecContext(ctx, "DELETE FROM events WHERE at < ?", limit.UnixMilli()); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM digests WHERE kind = 'paragraph' AND last_at < ?", limit.UnixMilli()); err != nil {
+		return err
+	}
+	s.purged = now
+	return nil
 }
 
 // fault notes why the file can't be used, and logs it when that begins.

@@ -46,7 +46,13 @@ type Moment struct {
 // path, and ctx ends when its time is up.
 func (s *Store) Surroundings(ctx context.Context, scope Scope, m Moment) (View, error) {
 	var v View
-	err := s.participants(ctx, &v, scope, &m)
+	if m.Mode == "none" {
+		return v, nil
+	}
+	if m.At.IsZero() {
+		m.At = s.cfg.Clock()
+	}
+	err := errors.Join(s.workingMemory(ctx, &v, scope, &m), s.participants(ctx, &v, scope, &m))
 	return v, errors.Join(err, ctx.Err())
 }
 

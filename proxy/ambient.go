@@ -3,6 +3,8 @@ package proxy
 import (
 	"context"
 
+	"github.com/gofiber/fiber/v2"
+
 	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
@@ -19,6 +21,15 @@ type Ambient interface {
 	Surroundings(context.Context, ambient.Scope, ambient.Moment) (ambient.View, error)
 	Hear(ambient.Scope, ambient.Heard) bool
 	Check(context.Context) error
+	Record(context.Context, []ambient.Posted) ([]ambient.Result, error)
+	Events(ctx context.Context, tenant, agent string, f ambient.Filter) (ambient.Page, error)
+}
+
+// routeAmbient serves the part of the admin API that is about what surrounds
+// conversations.
+func (s *Server) routeAmbient(api fiber.Router) {
+	api.Post("/events", s.addEvents)
+	api.Get("/events", s.listEvents)
 }
 
 // ambientScope is whose surroundings the request may see; false when it has

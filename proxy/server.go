@@ -200,6 +200,9 @@ func (s *Server) newApp() *fiber.App {
 	if s.cfg.People != nil {
 		s.routePeople(api)
 	}
+	if s.cfg.Ambient != nil {
+		s.routeAmbient(api)
+	}
 	app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok\n") })
 	app.Get("/readyz", s.ready)
 	app.Get("/metrics", adaptor.HTTPHandler(s.cfg.Metrics.Handler()))

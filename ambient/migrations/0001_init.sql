@@ -21,6 +21,30 @@ CREATE TABLE events (
 CREATE INDEX events_by_time ON events (tenant, agent, at);
 CREATE INDEX events_by_age ON events (at);
 CREATE INDEX events_by_user ON events (tenant, user);
+CREATE INDEX events_by_day ON events (tenant, agent, audience, day);
+
+-- What happened, summed up: paragraphs of a day, each of the events up to last_seq that no earlier one has, and whole days.
+CREATE TABLE digests (
+  id        INTEGER PRIMARY KEY,
+  tenant    TEXT NOT NULL,
+  agent     TEXT NOT NULL,
+  audience  TEXT NOT NULL,
+  kind      TEXT NOT NULL, -- paragraph or day
+  day       TEXT NOT NULL, -- in the agent's zone
+  first_at  INTEGER NOT NULL, -- of the events in it
+  last_at   INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  last_seq  INTEGER NOT NULL,
+  events    INTEGER NOT NULL, -- how many
+  users     TEXT NOT NULL, -- whose words may be in it: a JSON array
+  text      TEXT NOT NULL,
+  source    TEXT NOT NULL, -- rules or model
+  due       INTEGER NOT NULL -- 1: a model may word it
+) STRICT;
+
+CREATE INDEX digests_by_day ON digests (tenant, agent, audience, day);
+CREATE UNIQUE INDEX digests_once ON digests (tenant, agent, audience, day) WHERE kind = 'day';
+CREATE INDEX digests_due ON digests (id) WHERE due = 1;
 
 -- People, as platforms know them.
 CREATE TABLE humans (

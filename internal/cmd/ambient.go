@@ -22,6 +22,7 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	a.ambient, err = ambient.Open(ctx, ambient.Config{
 		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Zone: zones(a.cfg),
 		Tokens: assemble.EstimateTokens, People: people(a.cfg.Ambient.Participants), Known: a.known,
+		WorkingTokens: a.cfg.Ambient.WorkingTokens, EventsTTL: a.cfg.Ambient.EventsTTL, CacheBytes: a.cfg.Ambient.CacheBytes,
 		Clean: func(text string) (string, bool) {
 			text = memory.Redact(text)
 			return text, memory.Scan(text).Action == memory.Allow

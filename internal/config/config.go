@@ -224,6 +224,12 @@ type Ambient struct {
 	Enabled bool `yaml:"enabled"`
 	// KnowledgeWords bounds what prompts are told of what is known in general, in words; 0: nothing.
 	KnowledgeWords int `yaml:"knowledge_words"`
+	// WorkingTokens bounds what a prompt is told of today, yesterday and the week, in tokens as estimated.
+	WorkingTokens int `yaml:"working_tokens"`
+	// EventsTTL is how long single events are kept. Summaries of whole days stay.
+	EventsTTL time.Duration `yaml:"events_ttl"`
+	// CacheBytes bounds what is held in RAM to make prompts of.
+	CacheBytes int `yaml:"cache_bytes"`
 	// PrivateChannels are the ids or names of channels, with * and ? as in file names, whose members alone may know what
 	// is said in them.
 	PrivateChannels []string     `yaml:"private_channels"`

@@ -26,7 +26,7 @@ func Default() Config {
 			Embedder: Embedder{MinCosine: 0.6},
 		},
 		Ambient: Ambient{
-			Enabled: true, KnowledgeWords: 500, PrivateChannels: []string{},
+			Enabled: true, WorkingTokens: 1500, EventsTTL: 30 * 24 * time.Hour, CacheBytes: 32 << 20, KnowledgeWords: 500, PrivateChannels: []string{},
 			Participants: Participants{
 				Min: 2, Max: 5, Tokens: 400, SummaryStaleAfter: time.Hour, SummaryInterval: 5 * time.Minute, SummariesPerPass: 10, SummaryWords: 100,
 			},

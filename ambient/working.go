@@ -1,0 +1,320 @@
+package ambient
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file is the section Working Memory: what happened today, yesterday and this week.
+
+const (
+	// How the budget is shared between today, yesterday and the week, in percent. What one leaves goes to the others.
+	todayShare, yesterdayShare, weekShare = 60, 20, 20
+
+	groupTokens = 12 // of a heading, and of what is said to be left out
+	keepNewest  = 3  // events that are told however little they weigh
+)
+
+// workingMemory adds the section to a view.
+func (s *Store) workingMemory(ctx context.Context, v *View, scope Scope, m *Moment) error {
+	now := m.At.In(s.zone(scope.agent))
+	today := now.Format(time.DateOnly)
+	var all heard
+	for _, a := range scope.mayRead() {
+		h := hall{scope.tenant, scope.agent, a}
+		got, err := s.heardIn(ctx, h, today)
+		if err != nil {
+			return err
+		}
+		s.paragraphLater(h, &got, m.At)
+		all.tail = append(all.tail, got.tail...)
+		all.paragraphs = append(all.paragraphs, got.paragraphs...)
+		all.days = append(all.days, got.days...)
+	}
+	if len(all.tail)+len(all.paragraphs)+len(all.days) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all.tail, func(a, b tailLine) int { return byTime(a.told, b.told) })
+	slices.SortStableFunc(all.paragraphs, func(a, b digest) int { return a.firstAt.Compare(b.firstAt) })
+	slices.SortStableFunc(all.days, func(a, b digest) int { return strings.Compare(a.day, b.day) })
+	p := page{now: now, opening: m.Opening, tokens: s.cfg.Tokens, heard: all}
+	v.Working = p.groups(s.cfg.WorkingTokens)
+	return nil
+}
+
+// paragraphLater asks the writer for a paragraph when the first event that none holds is old. Until it is made the events
+// are told one by one.
+func (s *Store) paragraphLater(h hall, got *heard, now time.Time) {
+	if len(got.tail) == 0 || now.Sub(got.tail[0].At) < paragraphAge {
+		return
+	}
+	f := s.feeds.get(h)
+	f.mu.Lock()
+	asked := f.asked
+	f.asked = true
+	f.mu.Unlock()
+	if asked {
+		return
+	}
+	d := hallDay{h, got.tail[0].day}
+	s.laterSum(func(w *summing, ctx context.Context, tx *sql.Tx) error { return w.paragraphIfDue(ctx, tx, d) })
+}
+
+// page is a Working Memory that is being written.
+type page struct {
+	heard
+	now     time.Time // in the agent's zone
+	opening bool
+	tokens  func(string) int
+}
+
+// groups writes the section within a budget.
+func (p *page) groups(budget int) []Group {
+	yesterday := p.now.AddDate(0, 0, -1).Format(time.DateOnly)
+	at, found := slices.BinarySearchFunc(p.days, yesterday, func(d digest, day string) int { return strings.Compare(d.day, day) })
+	before, last := p.days[:at], []digest(nil)
+	if found {
+		last = p.days[at:]
+	}
+	week, name := p.week(before)
+
+	tail, told := 0, 0
+	for i := range p.tail {
+		tail += p.tail[i].cost
+	}
+	for i := range p.paragraphs {
+		told += p.paragraphs[i].cost
+	}
+	needs := []int{need(tail) + need(told), need(costOf(last)), need(costOf(week))}
+	grants := share(budget, []int{todayShare, yesterdayShare, weekShare}, needs)
+	halves := share(grants[0], []int{50, 50}, []int{need(tail), need(told)})
+
+	out := make([]Group, 0, 4)
+	out = appendGroup(out, p.today(halves[1]))
+	out = appendGroup(out, p.since(halves[0]))
+	if p.opening {
+		out = appendGroup(out, p.past("Yesterday ("+dayName(yesterday)+")", last, grants[1], func(d digest) string { return strconv.Itoa(d.events) + " events" }))
+		out = appendGroup(out, p.past(name, week, grants[2], func(d digest) string { return dayName(d.day) }))
+	}
+	return out
+}
+
+func appendGroup(out []Group, g Group) []Group {
+	if len(g.Lines) == 0 {
+		return out
+	}
+	return append(out, g)
+}
+
+// need is what a group's lines cost together with its heading.
+func need(lines int) int {
+	if lines == 0 {
+		return 0
+	}
+	return lines + groupTokens
+}
+
+func costOf(list []digest) int {
+	sum := 0
+	for i := range list {
+		sum += list[i].cost
+	}
+	return sum
+}
+
+// share divides a budget by percentages. What one doesn't need goes to the first that needs more.
+func share(budget int, percent, needs []int) []int {
+	out := make([]int, len(needs))
+	left := budget
+	for i := range needs {
+		out[i] = min(needs[i], budget*percent[i]/100)
+		left -= out[i]
+	}
+	for i := range needs {
+		more := min(left, needs[i]-out[i])
+		out[i] += more
+		left -= more
+	}
+	return out
+}
+
+// today is the day's paragraphs, the newest when not all fit. They go above the conversation when a prompt is made from
+// the beginning; to a running conversation a new one is told with the newest turn.
+func (p *page) today(budget int) Group {
+	g := Group{Heading: p.todayName(), Live: !p.opening}
+	budget -= groupTokens
+	first := len(p.paragraphs)
+	for first > 0 && p.paragraphs[first-1].cost <= budget {
+		first--
+		budget -= p.paragraphs[first].cost
+	}
+	shown := p.paragraphs[first:]
+	for i, d := range shown {
+		g.Lines = append(g.Lines, Line{ID: d.id, Label: p.label(shown, i), Text: d.text})
+	}
+	if g.Total = len(p.paragraphs); first == 0 {
+		g.Total = 0
+	}
+	return g
+}
+
+// label says when a paragraph's events were: in which part of the day, or from when to when where that says more.
+func (p *page) label(list []digest, i int) string {
+	from, to := list[i].firstAt.In(p.now.Location()), list[i].lastAt.In(p.now.Location())
+	part := partOf(from)
+	alone := part == partOf(to)
+	for j, d := range list {
+		alone = alone && (i == j || partOf(d.firstAt.In(p.now.Location())) != part)
+	}
+	switch {
+	case alone:
+		return part
+	case hour(from) == hour(to):
+		return hour(from)
+	}
+	return hour(from) + "-" + hour(to)
+}
+
+// hour is a time of the day.
+func hour(t time.Time) string { return t.Format("15:04") }
+
+// partOf names the part of the day.
+func partOf(t time.Time) string {
+	switch h := t.Hour(); {
+	case h < 5:
+		return "night"
+	case h < 12:
+		return "morning"
+	case h < 14:
+		return "midday"
+	case h < 18:
+		return "afternoon"
+	}
+	return "evening"
+}
+
+// since is the events that no paragraph holds: the newest ones, and of the others those that weigh most.
+func (p *page) since(budget int) Group {
+	if len(p.tail) == 0 {
+		return Group{}
+	}
+	budget -= groupTokens
+	order := make([]int, len(p.tail))
+	for i := range order {
+		order[i] = len(order) - 1 - i
+	}
+	if len(order) > keepNewest {
+		slices.SortStableFunc(order[keepNewest:], func(a, b int) int {
+			switch x, y := p.tail[a].Weight(p.now), p.tail[b].Weight(p.now); {
+			case x > y:
+				return -1
+			case x < y:
+				return 1
+			}
+			return 0
+		})
+	}
+	shown := order[:0]
+	for _, i := range order {
+		if p.tail[i].cost <= budget {
+			budget -= p.tail[i].cost
+			shown = append(shown, i)
+		}
+	}
+	slices.Sort(shown)
+	g := Group{Heading: p.sinceWhen(), Live: true}
+	for _, i := range shown {
+		e := &p.tail[i]
+		g.Lines = append(g.Lines, Line{ID: "e/" + e.ID, Label: hour(e.At.In(p.now.Location())) + " " + e.Type.label(), Text: e.text})
+	}
+	if len(shown) < len(p.tail) {
+		g.Total = len(p.tail)
+	}
+	return g
+}
+
+// sinceWhen is the heading of the newest events.
+func (p *page) sinceWhen() string {
+	if len(p.paragraphs) == 0 {
+		return p.todayName()
+	}
+	at := p.paragraphs[len(p.paragraphs)-1].lastAt
+	if first := p.tail[0].At; first.Before(at) { // heard elsewhere, or late
+		at = first
+	}
+	return "Since " + hour(at.In(p.now.Location()))
+}
+
+func (p *page) todayName() string { return "Today (" + p.now.Format("Monday, January 2") + ")" }
+
+// week picks the days to tell of beside yesterday: those of this week, or in its first two days those of the last.
+func (p *page) week(before []digest) (days []digest, name string) {
+	monday := p.now.AddDate(0, 0, -(int(p.now.Weekday())+6)%7)
+	name = "This Week"
+	if p.now.AddDate(0, 0, -1).Format(time.DateOnly) <= monday.Format(time.DateOnly) {
+		monday, name = monday.AddDate(0, 0, -7), "Last Week"
+	}
+	first, _ := slices.BinarySearchFunc(before, monday.Format(time.DateOnly), func(d digest, day string) int { return strings.Compare(d.day, day) })
+	return before[first:], name
+}
+
+// past is days that are over, the newest when not all fit. Each gets an equal part of the budget, and what others leave of theirs.
+func (p *page) past(heading string, days []digest, budget int, label func(digest) string) Group {
+	g := Group{Heading: heading}
+	budget -= groupTokens
+	first, least := len(days), 0
+	for first > 0 && least+min(minDay, days[first-1].cost) <= budget {
+		first--
+		least += min(minDay, days[first].cost)
+	}
+	for i := len(days) - 1; i >= first; i-- {
+		each := max(minDay, budget/(i-first+1))
+		text := days[i].text
+		if days[i].cost > each {
+			text = fitTokens(text, each-lineTokens, p.tokens)
+		}
+		budget -= p.tokens(text) + lineTokens
+		g.Lines = append(g.Lines, Line{ID: days[i].id, Label: label(days[i]), Text: text})
+	}
+	slices.Reverse(g.Lines)
+	if len(g.Lines) < len(days) {
+		g.Total = len(days)
+	}
+	return g
+}
+
+// minDay is how many tokens a day is told in at least, or it is left out.
+const minDay = 30
+
+// dayName is a day as people say it: Tuesday, March 17.
+func dayName(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return t.Format("Monday, January 2")
+}
+
+// fitTokens cuts a text to so many tokens, behind a statement if it can: what is most important comes first.
+func fitTokens(text string, most int, tokens func(string) int) string {
+	low, high := 0, len(text) // bytes that fit, and that don't
+	for low+1 < high {
+		if mid := (low + high) / 2; tokens(text[:mid])+1 <= most {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	text = strings.ToValidUTF8(text[:low], "")
+	for _, end := range []string{". ", "; ", " "} {
+		if at := strings.LastIndex(text, end); at > len(text)/2 {
+			text = text[:at]
+			break
+		}
+	}
+	return strings.TrimRight(text, " .,;:") + "…"
+}
