@@ -51,12 +51,12 @@ func Scan(text string) Verdict {
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !invisible(r) }) {
 		return Verdict{Action: Reject, Reason: "holds no text"}
 	}
-	v, seen := judge(text)
+	v, seen := judge(text, true)
 	if v.Action != Allow {
 		return v
 	}
 	for _, other := range disguises(text, seen) {
-		found, _ := judge(other.text)
+		found, _ := judge(other.text, other.coded)
 		if found.Action == Quarantine || other.coded && found.Score >= codedScore {
 			return Verdict{Quarantine, max(found.Score, 1), strings.TrimPrefix(found.Reason+", "+obfuscate, ", ")}
 		}
@@ -68,11 +68,24 @@ func Scan(text string) Verdict {
 // codedScore is enough against text in a code that hides it.
 const codedScore = 0.4
 
-// judge scores a text as it stands, and returns the classes of words in it.
-func judge(text string) (Verdict, class) {
-	if !isASCII(text) {
-		text = fold(text)
+// maxOdds is what the model's log odds may be. Of people's talk 0.4 % is above;
+// docs/MEMORY.md has what it costs and brings.
+const maxOdds = 1.25
+
+// judge scores a text as it stands, by the rules and, if told to, by the model,
+// and returns the classes of words in it.
+func judge(text string, model bool) (Verdict, class) {
+	text = fold(text)
+	v, seen := judgeByRules(text)
+	if model && v.Action == Allow && threatModel.score(text, seen) > maxOdds {
+		v = Verdict{Quarantine, max(v.Score, 1), resembles}
 	}
+
+	return v, seen
+}
+
+// judgeByRules scores folded text by the rules alone.
+func judgeByRules(text string) (Verdict, class) {
 	r := reading{threats: scanner}
 	var words [96]term
 	r.words = words[:0]

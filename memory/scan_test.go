@@ -35,15 +35,28 @@ func samples(tb testing.TB, name string) []sample {
 }
 
 // TestScanRates stops attacks and lets their look-alikes pass, in each half of
-// the samples.
+// the samples. The free ones say what they want in words that the rules don't
+// know; the model was fitted to them and stops most.
 func TestScanRates(t *testing.T) {
-	for half := range 2 {
-		attacks, stopped := quarantined(t, "attacks.jsonl", half, true)
-		benign, wrong := quarantined(t, "benign.jsonl", half, false)
-		t.Logf("half %d: %d of %d attacks stopped, %d of %d look-alikes", half, stopped, attacks, wrong, benign)
-		if stopped*100 < attacks*95 || wrong*100 > benign*3 {
-			t.Errorf("half %d: want at least 95 %% of attacks and at most 3 %% of look-alikes", half)
-		}
+	tests := []struct {
+		name            string
+		attacks, benign string
+		stopped, wrong  int // percent, at least and at most
+	}{
+		{"known wordings", "attacks.jsonl", "benign.jsonl", 95, 3},
+		{"free wordings", "attacks-free.jsonl", "benign-free.jsonl", 70, 3},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for half := range 2 {
+				attacks, stopped := quarantined(t, test.attacks, half, true)
+				benign, wrong := quarantined(t, test.benign, half, false)
+				t.Logf("half %d: %d of %d attacks stopped, %d of %d look-alikes", half, stopped, attacks, wrong, benign)
+				if stopped*100 < attacks*test.stopped || wrong*100 > benign*test.wrong {
+					t.Errorf("half %d: want at least %d %% of attacks and at most %d %% of look-alikes", half, test.stopped, test.wrong)
+				}
+			}
+		})
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	poisons   = "plants a rule"
 	forges    = "forges chat markup"
 	obfuscate = "disguised text"
+	resembles = "resembles attacks" // says the model, not a rule
 )
 
 var threatRules = []struct {

@@ -1,0 +1,218 @@
+package memory
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"hash/crc32"
+	"math"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fitWith has TestFit make threats.bin anew.
+var fitWith = flag.String("fit", "", "fit the scanner's weights to testdata/scan and the JSONL files of this folder, lines of label, kind and text")
+
+// fitRow is a text as the fit sees it.
+type fitRow struct {
+	slots  []int32
+	attack float64
+	weight float64
+	ruled  bool // the rules stop it
+	group  int  // of kinds
+}
+
+func fitRowOf(s sample, attack bool, weight float64) fitRow {
+	folded := fold(clip(s.Text, maxScan))
+	r := reading{threats: scanner}
+	r.read(folded)
+	var f features
+	f.read(folded, r.seen)
+	row := fitRow{weight: weight, group: groupOf(s.Kind, attack)}
+	if attack {
+		row.attack = 1
+	}
+	v, _ := judgeByRules(folded)
+	row.ruled = v.Action == Quarantine
+	for i, set := range f.set {
+		for ; set != 0; set &= set - 1 {
+			row.slots = append(row.slots, int32(i<<6|bits.TrailingZeros64(set)))
+		}
+	}
+
+	return row
+}
+
+// groupOf puts kinds in six groups, so that one of them can be left out; a
+// language's attacks and look-alikes are in one.
+func groupOf(kind string, attack bool) int {
+	switch kind {
+	case "german", "italian", "de", "it":
+		return 0
+	case "french", "japanese", "fr", "ja":
+		return 1
+	case "spanish", "portuguese", "es", "pt":
+		return 2
+	case "serbian", "croatian", "sr":
+		return 3
+	case "russian", "polish", "ru", "pl":
+		return 4
+	case "chinese", "korean", "zh", "ko":
+		return 5
+	}
+	if attack {
+		kind += "!"
+	}
+
+	return int(crc32.ChecksumIEEE([]byte(kind)) % 6)
+}
+
+// ridge is the penalty of squared weights.
+const ridge = 1.0 / 16
+
+// fitted is what fit finds: the last weight is the bias.
+type fitted []float64
+
+func (w fitted) score(r *fitRow) float64 {
+	sum := 0.0
+	for _, s := range r.slots {
+		sum += w[s]
+	}
+
+	return w[threatSlots] + sum/rootOf(r)
+}
+
+func rootOf(r *fitRow) float64 { return math.Sqrt(float64(max(len(r.slots), minThreatFeatures))) }
+
+// logistic is a logistic regression, by Adam over all rows.
+func logistic(rows []*fitRow) fitted {
+	w, m, v, g := make(fitted, threatSlots+1), make(fitted, threatSlots+1), make(fitted, threatSlots+1), make(fitted, threatSlots+1)
+	const rounds = 250
+	for n := 1; n <= rounds; n++ {
+		clear(g)
+		for _, r := range rows {
+			d := r.weight * (1/(1+math.Exp(-w.score(r))) - r.attack)
+			g[threatSlots] += d
+			for _, s := range r.slots {
+				g[s] += d / rootOf(r)
+			}
+		}
+		rate := 0.3 * (1 - float64(n)/(rounds+1))
+		for i := range w {
+			if i < threatSlots {
+				g[i] += ridge * w[i]
+			}
+			m[i] = 0.9*m[i] + 0.1*g[i]
+			v[i] = 0.99*v[i] + 0.01*g[i]*g[i]
+			w[i] -= rate * m[i] / (1 - math.Pow(0.9, float64(n))) / (math.Sqrt(v[i]/(1-math.Pow(0.99, float64(n)))) + 1e-6)
+		}
+	}
+
+	return w
+}
+
+// TestFit fits the model anew when -fit says with what, and prints what it
+// does with kinds that it hasn't seen. Without, it holds that the weights are
+// there.
+func TestFit(t *testing.T) {
+	if *fitWith != "" {
+		refit(t, *fitWith)
+	}
+	if threatModel.scale == 0 {
+		t.Error("no weights")
+	}
+}
+
+func refit(t *testing.T, folder string) {
+	var own, others []*fitRow
+	for _, name := range []string{"attacks.jsonl", "benign.jsonl", "attacks-free.jsonl", "benign-free.jsonl"} {
+		for _, s := range samples(t, name) {
+			r := fitRowOf(s, strings.HasPrefix(name, "attacks"), 1)
+			own = append(own, &r)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string][]*fitRow{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+		for line := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n") {
+			var s struct {
+				sample
+				Label string `json:"label"`
+			}
+			if err = json.Unmarshal([]byte(line), &s); err != nil {
+				t.Fatal(err)
+			}
+			r := fitRowOf(s.sample, s.Label == "attack", 0.3)
+			if strings.HasPrefix(name, "test-") {
+				tests[name] = append(tests[name], &r)
+			} else {
+				others = append(others, &r)
+			}
+		}
+	}
+	held := make([]float64, len(own))
+	for group := range 6 {
+		var rows []*fitRow
+		for _, r := range own {
+			if r.group != group {
+				rows = append(rows, r)
+			}
+		}
+		w := logistic(append(rows, others...))
+		for i, r := range own {
+			if r.group == group {
+				held[i] = w.score(r)
+			}
+		}
+	}
+	w := logistic(append(slices.Clone(own), others...))
+	for _, bound := range []float64{1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3} {
+		t.Logf("bound %.2f", bound)
+		reportFit(t, "left out", own, bound, func(i int) float64 { return held[i] })
+		for name, rows := range tests {
+			reportFit(t, name, rows, bound, func(i int) float64 { return w.score(rows[i]) })
+		}
+	}
+	writeFit(t, w)
+}
+
+func reportFit(t *testing.T, name string, rows []*fitRow, bound float64, score func(int) float64) {
+	var all, stopped, model [2]int
+	for i, r := range rows {
+		all[int(r.attack)]++
+		if score(i) > bound {
+			model[int(r.attack)]++
+		}
+		if score(i) > bound || r.ruled {
+			stopped[int(r.attack)]++
+		}
+	}
+	t.Logf("  %-16s attacks %d of %d (model %d), benign %d of %d (model %d)", name, stopped[1], all[1], model[1], stopped[0], all[0], model[0])
+}
+
+func writeFit(t *testing.T, w fitted) {
+	most := 0.0
+	for _, x := range w[:threatSlots] {
+		most = max(most, math.Abs(x))
+	}
+	out := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(most/127)))
+	out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(w[threatSlots])))
+	for _, x := range w[:threatSlots] {
+		out = append(out, byte(int8(math.Round(x/most*127))))
+	}
+	if err := os.WriteFile("threats.bin", out, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
