@@ -117,3 +117,38 @@ func TestAcrossModels(t *testing.T) {
 		t.Errorf("the report lacks %q:\n%s", want, &report)
 	}
 }
+
+// What judges say decides where they can be read; where none can, the facts do.
+// Either is counted.
+func TestUnreadableJudges(t *testing.T) {
+	read := func(judge string, overall float64) Judgement { return Judgement{Judge: judge, Overall: overall} }
+	unread := Judgement{Judge: "j", Unparsed: "no object"}
+	tests := []struct {
+		name     string
+		judged   []Judgement
+		measure  string
+		score    float64
+		unparsed int
+		differ   *float64
+	}{
+		{"none", nil, measureFacts, 0.25, 0, nil},
+		{"one, unreadable", []Judgement{unread}, measureFacts, 0.25, 1, nil},
+		{"one of two", []Judgement{unread, read("k", 0.75)}, measureJudges, 0.75, 1, nil},
+		{"two", []Judgement{read("j", 0.5), read("k", 1)}, measureJudges, 0.75, 0, new(0.5)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			res := &Results{Plan: &Plan{Conditions: []Condition{{Code: "A"}}}, Scenarios: []Outcome{{
+				Scenario: "s", Runs: []Answer{{Condition: "A", Facts: &Checked{Share: 0.25}, Judged: tt.judged}},
+			}}}
+			res.summarise()
+			s := res.Conditions[0]
+			if res.Measure != tt.measure || s.Score.Mean != tt.score || s.Facts.Mean != 0.25 || s.Unparsed != tt.unparsed {
+				t.Errorf("by %s %v, facts %v, %d unreadable; want %s %v, .25, %d", res.Measure, s.Score.Mean, s.Facts.Mean, s.Unparsed, tt.measure, tt.score, tt.unparsed)
+			}
+			if diff := cmp.Diff(tt.differ, s.Disagreement); diff != "" {
+				t.Errorf("disagreement (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -91,6 +91,21 @@ func TestClosure(t *testing.T) {
 	}
 }
 
+// By hand: of two scenarios a quarter of the draws are 0, a quarter 1; and
+// three differences of 0 and three of 1 have a standard error of .2236.
+func TestStatisticsByHand(t *testing.T) {
+	v := []float64{0, 1}
+	if e := bootstrap(2, func(index []int) float64 { return pick(v, index) }); e.Mean != 0.5 || e.Low != 0 || e.High != 1 {
+		t.Errorf("bootstrap of 0 and 1 = %+v, want .5 [0, 1]", e)
+	}
+	if d := detectable([]float64{0, 0, 0, 1, 1, 1}); d == nil || !near(*d, 2.8016*0.223607, 1e-4) {
+		t.Errorf("detectable = %v, want .626", d)
+	}
+	if d := detectable([]float64{0, 0, 1, 1, 1}); d != nil {
+		t.Errorf("detectable by five = %v, want nothing", *d)
+	}
+}
+
 func TestBootstrapIsTheSameEachTime(t *testing.T) {
 	v := []float64{0.1, 0.5, 0.2, 0.9, 0.4}
 	f := func(index []int) float64 { return pick(v, index) }
