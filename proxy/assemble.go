@@ -116,26 +116,29 @@ func (x *exchange) fits() bool {
 func (x *exchange) insert() {
 	plan := &x.prompt
 	total := 0
-	add := func(e chat.Edit, ok bool) {
+	add := func(e chat.Edit, ok bool) bool {
 		if ok {
 			x.added = append(x.added, e)
 			total += len(e.New)
 		}
+		return ok
 	}
 	if lead := x.view.Leading(); plan.SystemBlock != "" {
-		if own, resent := x.resent(lead); resent {
-			add(x.view.SetText(lead, joined(own, plan.SystemBlock)))
-		} else {
-			add(x.view.AppendSystem(plan.SystemBlock))
+		own, resent := x.resent(lead)
+		if resent && !add(x.view.SetText(lead, joined(own, plan.SystemBlock))) || !resent && !add(x.view.AppendSystem(plan.SystemBlock)) {
+			plan.SystemBlock = ""
 		}
 	}
-	for _, p := range plan.Prefixes {
+	// What has no place for an addition goes without; the plan then tells so.
+	plan.Prefixes = slices.DeleteFunc(plan.Prefixes, func(p assemble.Prefix) bool {
 		at := x.humans[p.Turn]
 		if own, resent := x.without(x.said[p.Turn]); resent {
-			add(x.view.SetText(at, joined(p.Text, own)))
-		} else {
-			add(x.view.PrefixUser(at, p.Text))
+			return !add(x.view.SetText(at, joined(p.Text, own)))
 		}
+		return !add(x.view.PrefixUser(at, p.Text))
+	})
+	if n := len(plan.Prefixes); n == 0 || plan.Prefixes[n-1].Turn != len(x.humans)-1 {
+		plan.UserPrefix = ""
 	}
 	// What holds nothing but a scaffold is there for the scaffold.
 	x.injected.scaffold = plan.ScaffoldBytes

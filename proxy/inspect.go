@@ -20,15 +20,18 @@ type Inspection struct {
 	After  Texts `json:"after"`  // as it went upstream
 	// Blocks are the parts of After, in the order of the request. Every byte
 	// that was added is in one of them, but for the white space between them.
-	Blocks []Block         `json:"blocks"`
-	Debug  *assemble.Debug `json:"debug,omitempty"` // nil when assembly had no part in it
+	Blocks []Block `json:"blocks"`
+	// BeforeBlocks are the parts of Before.
+	BeforeBlocks []Block         `json:"before_blocks"`
+	Debug        *assemble.Debug `json:"debug,omitempty"` // nil when assembly had no part in it
 }
 
-// Block is a part of one text of After. Part is system, earlier or user; Start
-// and End are byte offsets into that text.
+// Block is a part of one text. Part is system, earlier or user; Start and End
+// are byte offsets into that text.
 type Block struct {
 	assemble.Block
-	// Message is the index of the message in the request as it went upstream.
+	// Message is the index of the message in the request, as it came or as it
+	// went upstream.
 	Message int `json:"message"`
 }
 
@@ -62,6 +65,7 @@ func (c *capture) inspection() *Inspection {
 		out.Debug = &account.Debug
 		if c.inserted {
 			added, prefixes = account, c.plan.Prefixes
+			added.SystemBlock, added.UserPrefix = c.plan.SystemBlock, c.plan.UserPrefix
 		}
 	}
 	out.system(c, &added)
@@ -71,6 +75,10 @@ func (c *capture) inspection() *Inspection {
 		}
 	}
 	out.user(c, &added)
+	system, user := page{part: "system"}, page{part: "user", message: c.human}
+	system.client("System prompt", "contract", "static", out.Before.System)
+	user.client("User message", "runtime", "volatile", out.Before.User)
+	out.BeforeBlocks = append(append([]Block{}, system.blocks...), user.blocks...)
 	return out
 }
 

@@ -79,6 +79,15 @@ func TestInspect(t *testing.T) {
 	if diff := cmp.Diff(want, rows[1:]); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s", diff)
 	}
+	tokens := func(blocks string) (sum int64) {
+		for _, b := range got.Get(blocks).Array() {
+			sum += b.Get("tokens").Int()
+		}
+		return sum
+	}
+	if before, after := tokens("before_blocks"), tokens("blocks"); before == 0 || after <= before || len(got.Get("before_blocks").Array()) != 2 {
+		t.Errorf("%d tokens in blocks before and %d after, want some of two blocks, and more:\n%s", before, after, got)
+	}
 	if d := got.Get("debug"); d.Get("model_tier").String() != "small" || d.Get("retrieval.frames").Int() != 3 || d.Get("frames_used").Int() == 0 || !d.Get("scaffold_applied").Bool() {
 		t.Errorf("debug = %s", d)
 	}
@@ -258,5 +267,22 @@ func TestInspectParts(t *testing.T) {
 	want := []int{0, -1, -1 /* container */, -1, -1, -1 /* scaffold */, -1, 0, -1 /* container */, -1, -1, -1 /* question */, -1, -1, 0}
 	if diff := cmp.Diff(want, places); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s\n%s", diff, user)
+	}
+}
+
+// TestInspectResent holds that a message of parts in which the client sends
+// back what it was shown, so that nothing is added to it, is shown so.
+func TestInspectResent(t *testing.T) {
+	s := newStack(t, inspected)
+	block := `<understudy-context>\nmine\n</understudy-context>\n\n`
+	a := s.post(`{"model":"auto","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"`+block+compares+`"}]}]}`,
+		"X-Session-Id: s", "X-Tier: light", "X-Agent-Id: atlas")
+	s.row(a)
+	if sent := string(s.upstream.Last().Body); !strings.Contains(sent, "Atlas") || strings.Contains(sent, "Response format") {
+		t.Fatalf("something was added to the human's message, or nothing to the system prompt: %s", sent)
+	}
+	got := gjson.Parse(s.send(http.MethodGet, "/api/requests/"+a.header.Get("X-Request-Id"), "").body)
+	if diff := cmp.Diff(got.Get("before.user").String(), got.Get("after.user").String()); diff != "" || got.Get(`blocks.#(part=="user")#.source`).Raw != `["client"]` {
+		t.Errorf("shown as changed (-before +after):\n%s\n%s", diff, got.Get("blocks"))
 	}
 }
