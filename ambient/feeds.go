@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -207,7 +206,7 @@ func (s *Store) read(ctx context.Context, d hallDay) (out heard, lastSeq int64, 
 	if err != nil {
 		return out, 0, err
 	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }()
+	defer func() { err = endReading(tx, err) }()
 	if lastSeq, err = s.readDigests(ctx, tx, d, &out); err != nil {
 		return out, 0, err
 	}

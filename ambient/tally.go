@@ -181,6 +181,9 @@ func (e *told) line() string {
 	return e.Name + ": " + text
 }
 
+// charsPerWord is what a word takes with its space.
+const charsPerWord = 6
+
 // words counts the words of a text, at least one for six characters, so that what holds no spaces is bounded, too.
 // Scripts without them have about one in two characters.
 func words(text string) int {
@@ -191,8 +194,10 @@ func words(text string) int {
 			unspaced++
 		}
 	}
-	return max(len(strings.Fields(text)), unspaced/2, chars/6)
+	return max(len(strings.Fields(text)), unspaced/2, chars/charsPerWord)
 }
 
 // byTime orders events as they happened.
 func byTime(a, b told) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.seq, b.seq)) }
+
+func sortByTime(events []told) { slices.SortFunc(events, byTime) }

@@ -97,10 +97,18 @@ func (p *page) groups(budget int) []Group {
 	out = appendGroup(out, p.today(halves[1]))
 	out = appendGroup(out, p.since(halves[0]))
 	if p.opening {
-		out = appendGroup(out, p.past("Yesterday ("+dayName(yesterday)+")", last, grants[1], func(d digest) string { return strconv.Itoa(d.events) + " events" }))
+		out = appendGroup(out, p.past("Yesterday ("+dayName(yesterday)+")", last, grants[1], eventsOf))
 		out = appendGroup(out, p.past(name, week, grants[2], func(d digest) string { return dayName(d.day) }))
 	}
 	return out
+}
+
+// eventsOf says how many events a digest is of.
+func eventsOf(d digest) string {
+	if d.events == 1 {
+		return "1 event"
+	}
+	return strconv.Itoa(d.events) + " events"
 }
 
 func appendGroup(out []Group, g Group) []Group {
