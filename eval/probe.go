@@ -13,24 +13,6 @@ import (
 func (r *runner) probe(ctx context.Context) ([]Probe, error) {
 	var all []Probe
 	plan := r.cfg.Plan
-	try := func(model string, substitutes []string) (Probe, error) {
-		p := Probe{Model: model}
-		for _, name := range append([]string{model}, substitutes...) {
-			_, err := r.ask(ctx, r.side, nil, call{model: name, session: "probe", memory: "off", bypass: true, maxTokens: 16, messages: []message{{"user", "Say hi."}}})
-			if err == nil {
-				p.Used = name
-				if name != model {
-					p.Note = fmt.Sprintf("%s does not answer; %s stands in (%s)", model, name, p.Note)
-				}
-				return p, nil
-			}
-			if err := ending(ctx, err); err != nil {
-				return p, err
-			}
-			p.Note = fmt.Sprintf("%.200s", err.Error())
-		}
-		return p, nil
-	}
 	seen := func(model string) bool {
 		return slices.ContainsFunc(all, func(p Probe) bool { return p.Model == model })
 	}
@@ -42,7 +24,7 @@ func (r *runner) probe(ctx context.Context) ([]Probe, error) {
 		if seen(c.Model) {
 			continue
 		}
-		p, err := try(c.Model, c.Substitutes)
+		p, err := r.firstThatAnswers(ctx, c.Model, c.Substitutes)
 		if err != nil {
 			return all, err
 		}
@@ -66,4 +48,24 @@ func (r *runner) probe(ctx context.Context) ([]Probe, error) {
 		}
 	}
 	return all, nil
+}
+
+// firstThatAnswers tries a model and then its substitutes.
+func (r *runner) firstThatAnswers(ctx context.Context, model string, substitutes []string) (Probe, error) {
+	p := Probe{Model: model}
+	for _, name := range append([]string{model}, substitutes...) {
+		_, err := r.ask(ctx, r.side, nil, call{model: name, session: "probe", memory: "off", bypass: true, maxTokens: 16, messages: []message{{"user", "Say hi."}}})
+		if err == nil {
+			p.Used = name
+			if name != model {
+				p.Note = fmt.Sprintf("%s does not answer; %s stands in (%s)", model, name, p.Note)
+			}
+			return p, nil
+		}
+		if err := ending(ctx, err); err != nil {
+			return p, err
+		}
+		p.Note = fmt.Sprintf("%.200s", err.Error())
+	}
+	return p, nil
 }

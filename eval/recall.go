@@ -65,61 +65,79 @@ func MeasureRecall(ctx context.Context, in Instance, dir fs.FS, progress func())
 	if len(files) == 0 {
 		return nil, errors.New("the folder holds no NAME.memories.jsonl")
 	}
-	c := newClient(in, time.Minute)
-	groups := map[string]*RecallGroup{}
-	res := &Recall{}
-	var took []time.Duration
-	gated, adversarial := 0, 0
+	m := &recallMeter{c: newClient(in, time.Minute), groups: map[string]*RecallGroup{}}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".memories.jsonl")
-		if err := c.importFile(ctx, dir, file, name); err != nil {
+		if err := m.c.importFile(ctx, dir, file, name); err != nil {
 			return nil, err
 		}
 		questions, err := readLines[question](dir, strings.TrimSuffix(file, ".memories.jsonl")+".questions.jsonl")
 		if err != nil {
 			return nil, err
 		}
-		for _, q := range questions {
-			began := time.Now()
-			ids, err := c.search(ctx, name, q.Question, false)
-			if err != nil {
+		for i := range questions {
+			if err := m.ask(ctx, name, &questions[i]); err != nil {
 				return nil, err
-			}
-			took = append(took, time.Since(began))
-			keys := []string{strconv.Itoa(q.Category)}
-			if q.Category == 5 {
-				found, err := c.search(ctx, name, q.Question, true)
-				if err != nil {
-					return nil, err
-				}
-				gated, adversarial = gated+len(found), adversarial+1
-			} else {
-				keys = append(keys, Answerable)
-			}
-			for _, key := range keys {
-				if groups[key] == nil {
-					groups[key] = &RecallGroup{Category: key}
-				}
-				groups[key].add(ids, q.Evidence)
 			}
 			if progress != nil {
 				progress()
 			}
 		}
 	}
-	if len(took) == 0 {
+	if len(m.took) == 0 {
 		return nil, errors.New("the folder holds no questions")
 	}
-	for _, g := range groups {
+	return m.result(), nil
+}
+
+// recallMeter adds up what is found.
+type recallMeter struct {
+	c      *client
+	groups map[string]*RecallGroup
+	took   []time.Duration
+
+	adversarial, gated int // questions of category 5, and what they got with the gate on
+}
+
+// ask asks one question of what was imported as name.
+func (m *recallMeter) ask(ctx context.Context, name string, q *question) error {
+	began := time.Now()
+	ids, err := m.c.search(ctx, name, q.Question, false)
+	if err != nil {
+		return err
+	}
+	m.took = append(m.took, time.Since(began))
+	keys := []string{strconv.Itoa(q.Category)}
+	if q.Category == 5 {
+		found, err := m.c.search(ctx, name, q.Question, true)
+		if err != nil {
+			return err
+		}
+		m.gated, m.adversarial = m.gated+len(found), m.adversarial+1
+	} else {
+		keys = append(keys, Answerable)
+	}
+	for _, key := range keys {
+		if m.groups[key] == nil {
+			m.groups[key] = &RecallGroup{Category: key}
+		}
+		m.groups[key].add(ids, q.Evidence)
+	}
+	return nil
+}
+
+func (m *recallMeter) result() *Recall {
+	res := &Recall{}
+	for _, g := range m.groups {
 		res.Groups = append(res.Groups, g.means())
 	}
 	slices.SortFunc(res.Groups, func(a, b RecallGroup) int { return strings.Compare(a.Category, b.Category) })
-	slices.Sort(took)
-	res.P50, res.P99 = took[len(took)/2], took[len(took)*99/100]
-	if adversarial > 0 {
-		res.Answers = float64(gated) / float64(adversarial)
+	slices.Sort(m.took)
+	res.P50, res.P99 = m.took[len(m.took)/2], m.took[len(m.took)*99/100]
+	if m.adversarial > 0 {
+		res.Answers = float64(m.gated) / float64(m.adversarial)
 	}
-	return res, nil
+	return res
 }
 
 // add counts one question.

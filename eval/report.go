@@ -288,6 +288,9 @@ func (res *Results) writeObservations(w io.Writer) {
 		}
 	}
 	for _, s := range res.Conditions {
+		if s.Empty > 0 {
+			fmt.Fprintf(w, "- %d answers under %s hold no text. They count as wrong.\n", s.Empty, s.Code)
+		}
 		if s.Skipped != "" {
 			fmt.Fprintf(w, "- %s was skipped: %s does not answer.\n", s.Code, s.Model)
 		}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -141,6 +142,7 @@ type Summary struct {
 	MeanOutput   float64       `json:"mean_output_tokens"`
 	Scaffolds    int           `json:"scaffolds"` // runs that had one
 	Runs         int           `json:"runs"`
+	Empty        int           `json:"empty"` // answers without a word
 	Skipped      string        `json:"skipped,omitempty"`
 }
 
@@ -225,6 +227,9 @@ func (res *Results) summary(c Condition) Summary {
 			}
 			if r.Applied.Scaffold {
 				s.Scaffolds++
+			}
+			if strings.TrimSpace(r.Text) == "" {
+				s.Empty++
 			}
 			unparsed, spread := spreadOf(r.Judged)
 			s.Unparsed += unparsed

@@ -16,7 +16,7 @@ func resultsOf(plan *Plan, shapes []string, shares ...[]float64) *Results {
 	for i, row := range shares {
 		o := Outcome{Scenario: fmt.Sprintf("s%d", i), Shape: shapes[i%len(shapes)]}
 		for k, v := range row {
-			a := Answer{Condition: string(rune('A' + k)), Facts: &Checked{Share: v}}
+			a := Answer{Condition: string(rune('A' + k)), Text: "text", Facts: &Checked{Share: v}}
 			if v < 0 {
 				a = Answer{Condition: a.Condition, Failed: "HTTP 503"}
 			}
@@ -45,6 +45,8 @@ func TestComparedScenarios(t *testing.T) {
 	if diff := cmp.Diff(want, res.Closures[0].Rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
+	res.Scenarios[0].Runs[0].Text = " "
+	res.summarise()
 	if n := res.Failures(); n != 1 {
 		t.Errorf("%d failures, want 1", n)
 	}
@@ -52,7 +54,7 @@ func TestComparedScenarios(t *testing.T) {
 	if err := res.WriteMarkdown(&report); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| s0 | +0.250 | +0.500 |", "| s1 | - | - |", "B got no answer in s3"} {
+	for _, want := range []string{"| s0 | +0.250 | +0.500 |", "| s1 | - | - |", "B got no answer in s3", "1 answers under A hold no text"} {
 		if !strings.Contains(report.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, &report)
 		}
