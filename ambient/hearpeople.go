@@ -80,9 +80,9 @@ func (s *Store) hearPeople(scope Scope, h *Heard) bool {
 		return err
 	}, func() {
 		if len(changed) > 0 {
-			s.rooms.forget(scope.tenant, changed...)
+			s.forgetRooms(scope.tenant, changed...)
 		}
-		if r := s.rooms.find(roomKey{scope.tenant, scope.agent, session}, false); r != nil {
+		if r := s.rooms.find(roomKey{scope.tenant, scope.agent, session}, nil); r != nil {
 			s.rooms.grew(r.enter(audience, met, at))
 		}
 	})

@@ -147,7 +147,7 @@ func (s *Store) relink(ctx context.Context, tenant, id string, change func(conte
 		h.Person = is
 		_, err = tx.ExecContext(ctx, deleteProfiles, was, is)
 		return err
-	}, func() { s.rooms.forget(tenant, was, is) })
+	}, func() { s.forgetRooms(tenant, was, is) })
 	if err != nil {
 		return Human{}, err
 	}

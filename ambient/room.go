@@ -4,18 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
+	"slices"
 	"time"
 )
 
-// room is what RAM holds of the people of one conversation. It is loaded from the file when it is first asked for; from
-// then on the writer keeps it up to date. Both hold mu while they do, and what the writer tells can be told twice.
+// room is what RAM holds of the people of one conversation.
 type room struct {
 	key roomKey
 
-	mu       sync.Mutex
-	loaded   bool
-	tried    time.Time            // when loading failed
+	lazy
 	there    map[presence]int64   // when they spoke last, in Unix milliseconds
 	humans   map[string]Human     // by ID; those that the file knows nothing of, too
 	profiles map[string][]profile // by person
@@ -35,109 +32,38 @@ type profile struct {
 	text     string
 }
 
-// Bounds of what RAM holds, and of the people of one conversation. Two generations of rooms are kept.
+// Bounds of the people of one conversation.
 const (
-	maxRooms      = 4096
-	maxRoomBytes  = 8 << 20
 	maxPresent    = 200
 	presenceBytes = 300
 	sessionIdle   = 24 * time.Hour // after this long somebody takes part no more
-	retryLoad     = time.Second
 )
 
-// rooms are the rooms in use: those asked for since the last turn of generations, and those of the generation before. The
-// zero value is empty.
-type rooms struct {
-	mu           sync.Mutex
-	fresh, stale map[roomKey]*room
-	bytes        int // of fresh, by estimate
-}
-
-// find returns a room, nil when there is none and it isn't to be made.
-func (r *rooms) find(key roomKey, create bool) *room {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found, ok := r.fresh[key]
-	if ok {
-		return found
-	}
-	if found = r.stale[key]; found == nil {
-		if !create {
-			return nil
-		}
-		found = &room{key: key}
-	}
-	delete(r.stale, key)
-	if r.fresh == nil {
-		r.fresh = map[roomKey]*room{}
-	}
-	r.fresh[key] = found
-	r.grow(presenceBytes)
-	return found
-}
-
-// grow counts bytes, and turns the generations when there are too many. mu is held.
-func (r *rooms) grow(bytes int) {
-	if r.bytes += bytes; r.bytes > maxRoomBytes || len(r.fresh) > maxRooms {
-		r.fresh, r.stale, r.bytes = nil, r.fresh, 0
-	}
-}
-
-// grew counts the bytes that a room has grown by.
-func (r *rooms) grew(bytes int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.grow(bytes)
-}
-
-// forget drops the rooms of a tenant that a person, or a human, is in or was asked for, so that they are loaded anew.
-func (r *rooms) forget(tenant string, who ...string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, generation := range []map[roomKey]*room{r.fresh, r.stale} {
-		for key, room := range generation {
-			if key.tenant == tenant && room.knows(who) {
-				delete(generation, key)
-			}
-		}
-	}
+// forgetRooms drops the rooms of a tenant that a person, or a human, is in or was asked for.
+func (s *Store) forgetRooms(tenant string, who ...string) {
+	s.rooms.drop(func(key roomKey, r *room) bool { return key.tenant == tenant && r.knows(who) })
 }
 
 func (r *room) knows(who []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range r.humans {
-		for _, id := range who {
-			if h.ID == id || h.Person == id {
-				return true
-			}
+		if slices.Contains(who, h.ID) || slices.Contains(who, h.Person) {
+			return true
 		}
 	}
 	return false
 }
 
-// errNotLoaded says that loading failed a moment ago.
-var errNotLoaded = errors.New("the ambient store can't be read for now")
-
 // room returns a conversation's room, loaded and locked. The caller must unlock it.
 func (s *Store) room(ctx context.Context, scope Scope, session string) (*room, error) {
-	r := s.rooms.find(roomKey{scope.tenant, scope.agent, session}, true)
-	r.mu.Lock()
-	if r.loaded {
-		return r, nil
-	}
-	err := errNotLoaded
-	if now := s.cfg.Clock(); now.Sub(r.tried) >= retryLoad {
-		if err = r.load(ctx, s.db.Reader, now); err != nil {
-			r.tried = now
-		}
-	}
-	if err != nil {
-		r.mu.Unlock()
-		return nil, err
-	}
-	r.loaded = true
-	return r, nil
+	key := roomKey{scope.tenant, scope.agent, session}
+	r := s.rooms.find(key, func() *room { return &room{key: key} })
+	return r, r.lock(ctx, s, func(ctx context.Context, db *sql.DB) error {
+		err := r.load(ctx, db, s.cfg.Clock())
+		s.rooms.grew(len(r.there) * presenceBytes)
+		return err
+	})
 }
 
 const (

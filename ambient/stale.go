@@ -104,7 +104,7 @@ func (s *Store) SetProfile(ctx context.Context, p StaleProfile, text string) err
 	err := s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, setProfile, strings.TrimSpace(text), now, p.Tenant, p.Agent, p.Person, p.Audience)
 		return err
-	}, func() { s.rooms.forget(p.Tenant, p.Person) })
+	}, func() { s.forgetRooms(p.Tenant, p.Person) })
 	if err != nil {
 		return fmt.Errorf("keeping a profile: %w", err)
 	}

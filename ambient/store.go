@@ -56,7 +56,7 @@ type Store struct {
 	done  chan struct{}
 	stop  context.CancelFunc // ends waiting for a file that can't be used
 
-	rooms  rooms
+	rooms  cache[roomKey, room]
 	lately lately
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
