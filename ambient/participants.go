@@ -27,13 +27,9 @@ type participant struct {
 }
 
 // participants adds who takes part in a conversation, when there are enough of them.
-func (s *Store) participants(ctx context.Context, v *View, scope Scope, m *Moment) error {
-	if !m.Placed || s.cfg.People.Min <= 0 {
-		return nil
-	}
-	people, err := s.present(ctx, scope, m)
-	if err != nil || len(people) < s.cfg.People.Min {
-		return err
+func (s *Store) participants(v *View, people []participant, scope Scope, m *Moment) {
+	if s.cfg.People.Min <= 0 || len(people) < s.cfg.People.Min {
+		return
 	}
 	shown := people[:min(len(people), s.cfg.People.Max)]
 	left := s.cfg.People.Tokens
@@ -50,7 +46,6 @@ func (s *Store) participants(ctx context.Context, v *View, scope Scope, m *Momen
 		g.Live, g.Total = true, 0
 	}
 	v.Participants = []Group{g}
-	return nil
 }
 
 // present lists who takes part as far as the scope may know it, whoever spoke last first.

@@ -24,6 +24,7 @@ type Config struct {
 	Logger *slog.Logger     // nil: nothing is logged
 	Clock  func() time.Time // nil: time.Now
 
+	Version string // of the program, for prompts; "": it isn't told
 	// Zone names the zone of an agent's days; nil, or a nil zone: UTC.
 	Zone func(agent string) *time.Location
 	// Clean redacts secrets in a text before it is stored, and reports false for one that must not be shown to a
@@ -56,8 +57,9 @@ type Store struct {
 	done  chan struct{}
 	stop  context.CancelFunc // ends waiting for a file that can't be used
 
-	rooms  cache[roomKey, room]
-	lately lately
+	rooms   cache[roomKey, room]
+	streets cache[agentKey, street]
+	lately  lately
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
 	dropped atomic.Int64

@@ -38,6 +38,8 @@ type Moment struct {
 	At      time.Time // when the request came
 
 	Platform, ChannelName, UserName string // as in Heard
+	New                             bool   // nothing was answered in the conversation yet
+	Dry                             bool   // it is only asked what would become of the request
 	Model                           string // that is going to answer
 	Window                          int    // of that model, in tokens; 0: not known
 }
@@ -52,7 +54,10 @@ func (s *Store) Surroundings(ctx context.Context, scope Scope, m Moment) (View, 
 	if m.At.IsZero() {
 		m.At = s.cfg.Clock()
 	}
-	err := errors.Join(s.workingMemory(ctx, &v, scope, &m), s.participants(ctx, &v, scope, &m))
+	err := s.workingMemory(ctx, &v, scope, &m)
+	if m.Placed {
+		err = errors.Join(err, s.here(ctx, &v, scope, &m))
+	}
 	return v, errors.Join(err, ctx.Err())
 }
 
@@ -75,5 +80,6 @@ type Heard struct {
 
 // Hear takes note of a finished request. It never blocks; false means that the queue is full.
 func (s *Store) Hear(scope Scope, h Heard) bool {
-	return s.hearPeople(scope, &h)
+	people, channel := s.hearPeople(scope, &h), s.hearChannel(scope, &h)
+	return people && channel
 }

@@ -134,11 +134,20 @@ func isLogLevel(name string) bool {
 	return false
 }
 
-// CleanName makes one line of what somebody or a place calls itself: without what can't be seen, brackets, angle
-// brackets, asterisks and the mark of channels; 64 characters at most. It is "" when no letter is left: that is no name.
+// CleanName makes one line of what somebody calls themselves; see cleanLabel. It is "" when no letter is left: that is no
+// name.
 func CleanName(name string) string {
+	if name = cleanLabel(name); strings.ContainsFunc(name, unicode.IsLetter) {
+		return name
+	}
+	return ""
+}
+
+// cleanLabel makes one line of what somebody or a place is called: without what can't be seen, brackets, angle brackets,
+// asterisks and the mark of channels; 64 characters at most.
+func cleanLabel(name string) string {
 	var b strings.Builder
-	letters, space, runes := false, false, 0
+	space, runes := false, 0
 	for _, r := range name {
 		switch {
 		case unicode.IsSpace(r):
@@ -149,17 +158,13 @@ func CleanName(name string) string {
 		}
 		if space {
 			b.WriteByte(' ')
-			runes++
+			space, runes = false, runes+1
 		}
 		if runes >= maxHumanName {
 			break
 		}
 		b.WriteRune(r)
-		letters, space = letters || unicode.IsLetter(r), false
 		runes++
-	}
-	if !letters {
-		return ""
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -52,6 +53,7 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 	m := ambient.Moment{
 		Session: x.session, Process: x.who.process, Mode: x.who.context, Opening: opening, Placed: x.who.placed, Words: x.words, Voices: x.voices(), At: x.at,
 		Platform: x.who.platform, ChannelName: x.who.channelName, UserName: x.who.userName, Model: x.routed(),
+		New: x.unanswered(), Dry: x.dry,
 	}
 	if model := x.billed(); model != nil {
 		m.Window = model.Context
@@ -136,4 +138,9 @@ func (x *exchange) answered(human int) bool {
 		}
 	}
 	return false
+}
+
+// unanswered reports whether the assistant has said nothing yet.
+func (x *exchange) unanswered() bool {
+	return !slices.ContainsFunc(x.view.Messages, func(m chat.Message) bool { return m.Role == chat.RoleAssistant })
 }

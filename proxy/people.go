@@ -18,6 +18,9 @@ type People interface {
 	Human(ctx context.Context, tenant, id string) (ambient.Human, error)
 	Link(ctx context.Context, tenant, id, to string) (ambient.Human, error)
 	Unlink(ctx context.Context, tenant, id string) (ambient.Human, error)
+	Backfill(context.Context, ambient.Scope, []ambient.Uttered) (kept int, err error)
+	Transcript(context.Context, ambient.Scope) (ambient.Transcript, error)
+	DropTranscript(context.Context, ambient.Scope) (int64, error)
 }
 
 // routePeople serves the part of the admin API that is about people.
@@ -26,6 +29,9 @@ func (s *Server) routePeople(api fiber.Router) {
 	api.Get("/humans/:id", s.human)
 	api.Post("/humans/:id/link", s.linkHuman)
 	api.Delete("/humans/:id/link", s.unlinkHuman)
+	api.Post("/channels/:id/backfill", s.backfill)
+	api.Get("/channels/:id/backfill", s.transcript)
+	api.Delete("/channels/:id/backfill", s.dropTranscript)
 }
 
 // listHumans is GET /api/humans?limit=&cursor=&q=&tenant=.

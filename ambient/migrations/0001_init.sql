@@ -104,3 +104,37 @@ CREATE TABLE profiles (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX profiles_by_time ON profiles (seen);
+
+-- Channels, and what was said last in those that are open to everybody.
+CREATE TABLE channels (
+  tenant   TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  channel  TEXT NOT NULL,
+  name     TEXT NOT NULL,
+  platform TEXT NOT NULL,
+  private  INTEGER NOT NULL, -- 1 once it was called so
+  human    TEXT NOT NULL,    -- who spoke last, '' when that isn't known or the channel is private
+  speaker  TEXT NOT NULL,    -- what they are called
+  topic    TEXT NOT NULL,    -- what they said, one line, redacted
+  at       INTEGER NOT NULL,
+  PRIMARY KEY (tenant, agent, channel)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX channels_by_time ON channels (at);
+
+-- What was said in a channel before the agent heard of it: shown to one conversation.
+CREATE TABLE transcripts (
+  seq      INTEGER PRIMARY KEY,
+  tenant   TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  channel  TEXT NOT NULL,
+  audience TEXT NOT NULL,
+  name     TEXT NOT NULL,    -- who said it, '' for the agent
+  text     TEXT NOT NULL,    -- one line, redacted
+  at       INTEGER NOT NULL, -- 0: not known
+  kept     INTEGER NOT NULL, -- when it came
+  session  TEXT NOT NULL     -- the conversation that it is shown to, '' while there is none
+) STRICT;
+
+CREATE INDEX transcripts_by_channel ON transcripts (tenant, agent, channel, seq);
+CREATE INDEX transcripts_by_age ON transcripts (kept);

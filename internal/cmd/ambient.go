@@ -20,7 +20,7 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 		return nil
 	}
 	a.ambient, err = ambient.Open(ctx, ambient.Config{
-		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Zone: zones(a.cfg),
+		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Version: Version(), Zone: zones(a.cfg),
 		Tokens: assemble.EstimateTokens, People: people(a.cfg.Ambient.Participants), Known: a.known,
 		WorkingTokens: a.cfg.Ambient.WorkingTokens, EventsTTL: a.cfg.Ambient.EventsTTL, CacheBytes: a.cfg.Ambient.CacheBytes,
 		Clean: func(text string) (string, bool) {

@@ -1,0 +1,94 @@
+package ambient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// here adds who takes part, what goes on elsewhere, where the conversation takes place, and what time it is. What can't be
+// read is left out.
+func (s *Store) here(ctx context.Context, v *View, scope Scope, m *Moment) error {
+	people, err := s.present(ctx, scope, m)
+	s.participants(v, people, scope, m)
+	s.conversation(v, len(people) > 1, scope, m)
+	s.status(v, scope, m)
+	return errors.Join(err, s.otherChannels(ctx, v, scope, m), s.showEarlier(ctx, v, scope, m))
+}
+
+// conversation adds where the conversation takes place, frozen, and with the turn how many people speak.
+func (s *Store) conversation(v *View, several bool, scope Scope, m *Moment) {
+	var where, now []Line
+	add := func(label, text string) {
+		if text != "" {
+			where = append(where, Line{ID: label + "/" + text, Label: label, Text: text})
+		}
+	}
+	add("platform", cleanLabel(m.Platform))
+	if scope.channel != "" {
+		name := cmp.Or(cleanLabel(m.ChannelName), cleanLabel(scope.channel))
+		if scope.private {
+			name += " (private)"
+		}
+		add("channel", name)
+	}
+	if several {
+		now = append(now, Line{ID: "people/several", Label: "people", Text: "several take part"})
+	} else if scope.channel != "" {
+		where = append(where, Line{ID: "people/one", Label: "people", Text: "one so far"})
+	}
+	if hint := coalesced(m, s.zone(scope.agent)); hint != "" {
+		now = append(now, Line{Label: "messages", Text: hint})
+	}
+	if m.Opening && len(where) > 0 {
+		v.Conversation = append(v.Conversation, Group{Lines: where})
+	}
+	if len(now) > 0 {
+		v.Conversation = append(v.Conversation, Group{Lines: now, Live: true})
+	}
+}
+
+// coalesced tells of several messages that came at once, "" when it was one.
+func coalesced(m *Moment, zone *time.Location) string {
+	if len(m.Voices) < 2 {
+		return ""
+	}
+	var names []string
+	known := map[string]bool{}
+	for _, voice := range m.Voices {
+		if key := strings.ToLower(voice.Name); !known[key] {
+			known[key] = true
+			names = append(names, cmp.Or(voice.Name, "the user"))
+		}
+	}
+	who := "1 person"
+	if len(names) > 1 {
+		who = strconv.Itoa(len(names)) + " people"
+	}
+	const mentioned = 5
+	list := strings.Join(names[:min(len(names), mentioned)], ", ")
+	if len(names) > mentioned {
+		list += " and others"
+	}
+	return strconv.Itoa(len(m.Voices)) + " messages from " + who + " (" + list + ") since the last answer, by " + m.At.In(zone).Format(timeOfDay)
+}
+
+// status adds the time and what runs, with the turn.
+func (s *Store) status(v *View, scope Scope, m *Moment) {
+	at := m.At.In(s.zone(scope.agent))
+	lines := []Line{{Label: "time", Text: at.Format("Monday, 2006-01-02 15:04 MST")}}
+	if s.cfg.Version != "" {
+		lines = append(lines, Line{ID: "version", Label: "version", Text: "Understudy " + s.cfg.Version})
+	}
+	if m.Model != "" {
+		text := m.Model
+		if m.Window > 0 {
+			text += ", a window of " + strconv.Itoa(m.Window) + " tokens"
+		}
+		lines = append(lines, Line{ID: "model/" + text, Label: "model", Text: text})
+	}
+	v.Status = []Group{{Lines: lines, Live: true}}
+}
