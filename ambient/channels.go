@@ -33,7 +33,7 @@ type channel struct {
 // Bounds of what is told of channels.
 const (
 	maxChannels  = 10  // in a prompt
-	keptChannels = 500 // in RAM, for each agent
+	keptChannels = 200 // in RAM, for each agent
 	channelIdle  = 24 * time.Hour
 	maxTopic     = 120 // bytes
 	channelBytes = 400
