@@ -24,6 +24,11 @@ type Verdict struct {
 	Reason string  // the kinds of attack, parted by commas; empty when allowed
 }
 
+// Guess reports whether only the small model speaks against the text, and no
+// rule. It knows what people say; of texts that are meant to tell a model what
+// to do, such as prompts, it can't tell an attack.
+func (v Verdict) Guess() bool { return v.Reason == resembles }
+
 // In a long text odd words meet by chance: beyond plainWords words it takes
 // one more for each perDoubt. Of 13,000 exam questions and stories that stops
 // a dozen, a third of what a fixed bound does; attacks of that length score 3

@@ -220,6 +220,7 @@ func TestReviewExpects(t *testing.T) {
 	want := []string{
 		`There is no section "Identity", although agents.bot.identity_dir is set.`,
 		`There is no section "State", although 1 notes of it were left out for want of room.`,
+		`There is no section "Conversation Context", although 2 notes of it were left out for want of room.`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("missing (-want +got):\n%s\n%s", diff, out.String())

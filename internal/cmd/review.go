@@ -44,8 +44,8 @@ func runReview(ctx context.Context, args []string, o IO) error {
 	}
 	report := review.Prompt(text, review.Options{
 		Now: time.Now(), Tokens: assemble.EstimateTokens, Claims: claims, Expected: expected, Secret: func(line string) bool { return memory.Redact(line) != line || hidden(line) },
-		Injection: func(line string) string {
-			if v := memory.Scan(line); v.Action != memory.Allow {
+		Injection: func(line string, note bool) string {
+			if v := memory.Scan(line); v.Action != memory.Allow && (note || !v.Guess()) {
 				return v.Reason
 			}
 			return ""

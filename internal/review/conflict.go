@@ -53,9 +53,17 @@ func (r *reviewer) preference(l line) bool {
 	return strings.HasPrefix(l.text, "- [preference") || strings.HasPrefix(r.doc.sections[l.section].name, "Personal preferences")
 }
 
-// said is what a note says, without its label; of a change the new value.
+// content is a line without the label of a note.
+func (l line) content() string {
+	if _, text, found := strings.Cut(l.text, "] "); l.note && found {
+		return text
+	}
+	return l.text
+}
+
+// said is what a note says; of a change the new value.
 func (l line) said() string {
-	_, text, _ := strings.Cut(l.text, "] ")
+	text := l.content()
 	if i := strings.LastIndex(text, " → "); i >= 0 {
 		text = text[i+len(" → "):]
 	}

@@ -66,8 +66,10 @@ type Options struct {
 	Now time.Time
 	// Tokens estimates a text's tokens.
 	Tokens func(text string) int
-	// Injection says why a line looks like an attack, "" when it doesn't.
-	Injection func(line string) string
+	// Injection says why a line looks like an attack, "" when it doesn't. A
+	// note is what somebody said; other lines are meant to tell the model what to
+	// do.
+	Injection func(line string, note bool) string
 	// Claims says what a line says of things that have one value at a time; nil
 	// for none beyond those that the package knows.
 	Claims func(line string) []Claim

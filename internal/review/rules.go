@@ -113,7 +113,7 @@ func (r *reviewer) weights() {
 // foreign finds what looks as if somebody wanted to give orders, and secrets.
 func (r *reviewer) foreign() {
 	for _, l := range r.doc.lines {
-		if reason := r.opts.Injection(l.text); reason != "" {
+		if reason := r.opts.Injection(l.content(), l.note); reason != "" {
 			if l.added {
 				r.add(Critical, "injection", l, fmt.Sprintf("%.80q reads like an order to the model (%s).", l.text, reason))
 			} else {

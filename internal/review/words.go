@@ -127,11 +127,7 @@ func (r *reviewer) repeats() {
 	}
 	var before []said
 	for _, l := range r.doc.lines {
-		text := l.text
-		if l.note {
-			_, text, _ = strings.Cut(text, "] ")
-		}
-		words := topic(tokens(text))
+		words := topic(tokens(l.content()))
 		if l.heading || len(words) < repeatWords || len(before) == maxRepeats || r.doc.sections[l.section].name == framed {
 			continue
 		}
