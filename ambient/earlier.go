@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -19,6 +20,8 @@ type Uttered struct {
 	Role    string    `json:"role"`    // user, the default, or assistant; others are left out
 	Content string    `json:"content"` // what was said
 	At      time.Time `json:"at"`      // zero: not known
+
+	seq int64 // in the file
 }
 
 // Transcript is what is kept of a channel's past.
@@ -143,7 +146,7 @@ func (s *Store) DropTranscript(ctx context.Context, scope Scope) (n int64, err e
 	return n, nil
 }
 
-const selectTranscript = `SELECT name, text, at, session FROM transcripts WHERE tenant = ? AND agent = ? AND channel = ? ORDER BY seq DESC LIMIT ?`
+const selectTranscript = `SELECT seq, name, text, at, session FROM transcripts WHERE tenant = ? AND agent = ? AND channel = ? ORDER BY seq DESC LIMIT ?`
 
 // Transcript returns what is kept of the past of the scope's channel, whoever may be shown it.
 func (s *Store) Transcript(ctx context.Context, scope Scope) (Transcript, error) {
@@ -163,7 +166,7 @@ func (s *Store) transcript(ctx context.Context, scope Scope, limit int) (t Trans
 	t.Items = []Uttered{}
 	for rows.Next() {
 		u, at, session := Uttered{Role: "user"}, int64(0), ""
-		if err := rows.Scan(&u.Name, &u.Content, &at, &session); err != nil {
+		if err := rows.Scan(&u.seq, &u.Name, &u.Content, &at, &session); err != nil {
 			return t, err
 		}
 		if u.Name == "" {
@@ -281,8 +284,11 @@ func (s *Store) showEarlier(ctx context.Context, v *View, scope Scope, m *Moment
 	return nil
 }
 
+// earlierID begins the IDs of a transcript's lines.
+const earlierID = "earlier/"
+
 func (u *Uttered) line(now time.Time, zone *time.Location) Line {
-	line := Line{Label: "earlier", Text: strings.TrimPrefix(u.Name+": "+u.Content, ": ")}
+	line := Line{ID: earlierID + strconv.FormatInt(u.seq, 10), Label: "earlier", Text: strings.TrimPrefix(u.Name+": "+u.Content, ": ")}
 	if !u.At.IsZero() {
 		line.Label = clockTime(u.At, now, zone)
 	}

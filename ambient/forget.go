@@ -1,6 +1,260 @@
 package ambient
 
-import "context"
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Erased says what was erased of somebody, so that prompts which told of it can be ended, too.
+type Erased struct {
+	Rows     int64
+	sessions map[string]bool
+	lines    map[string]bool // parts of the IDs of lines
+}
+
+// Told reports whether a conversation is one that the user took part in, or whose prompt shows lines with such IDs.
+func (e *Erased) Told(session string, lines []string) bool {
+	if e.sessions[session] {
+		return true
+	}
+	for _, id := range lines {
+		if e.lines[id] {
+			return true
+		}
+		for part := range strings.SplitSeq(id, "/") {
+			if e.lines[part] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// graves remembers who was erased when, so that a request that had begun before doesn't bring anything back. The zero
+// value is empty.
+type graves struct {
+	mu sync.Mutex
+	at map[grave]time.Time
+}
+
+// grave is a user of one agent, or with agent "" of all.
+type grave struct{ tenant, agent, user string }
+
+// A request takes less than maxRequest; what is older need not be remembered.
+const maxRequest = time.Hour
+
+func (g *graves) add(key grave, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.at == nil {
+		g.at = map[grave]time.Time{}
+	}
+	for old, at := range g.at {
+		if now.Sub(at) > maxRequest {
+			delete(g.at, old)
+		}
+	}
+	g.at[key] = now
+}
+
+// hold reports whether the scope's user was erased after a time.
+func (g *graves) hold(scope Scope, at time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, agent := range []string{scope.agent, ""} {
+		if erased, ok := g.at[grave{scope.tenant, agent, scope.user}]; ok && !at.After(erased) {
+			return true
+		}
+	}
+	return false
+}
+
+// Whoever is known by name alone, and is called what the user is called on the same platform, is taken for the user.
+const selectErased = `SELECT id, lower(name) FROM humans WHERE tenant = ?1 AND handle = ?2 AND by_name = 0
+	UNION SELECT b.id, b.handle FROM humans b JOIN humans h ON h.tenant = b.tenant AND h.platform = b.platform AND lower(h.name) = b.handle
+		WHERE h.tenant = ?1 AND h.handle = ?2 AND h.by_name = 0 AND b.by_name = 1`
+
+// What is erased of a human (?3) with one agent, or with agent "" all.
+const ofHuman = ` WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND `
+
+var eraseHuman = []string{
+	`DELETE FROM participants` + ofHuman + `human = ?3`,
+	`DELETE FROM sayings` + ofHuman + `human = ?3`,
+	`DELETE FROM profiles` + ofHuman + `person IN (?3, (SELECT person FROM humans WHERE id = ?3))`,
+	`UPDATE channels SET human = '', speaker = '', topic = ''` + ofHuman + `human = ?3`,
+}
+
+// What only the user was told (?3 is their audience).
+var eraseAudience = []string{
+	`DELETE FROM participants` + ofHuman + `audience = ?3`,
+	`DELETE FROM sayings` + ofHuman + `audience = ?3`,
+	`DELETE FROM profiles` + ofHuman + `audience = ?3`,
+}
+
+const (
+	selectTheirSessions = `SELECT DISTINCT session FROM participants` + ofHuman + `human = ?3`
+	selectTheirEvents   = `SELECT id FROM events` + ofHuman + `(user = ?3 OR audience = 'u/' || ?3)`
+	selectTheirWords    = `SELECT seq FROM transcripts` + ofHuman + `lower(name) = ?3`
+	deleteTheirWords    = `DELETE FROM transcripts` + ofHuman + `lower(name) = ?3`
+	selectHeir          = `SELECT coalesce(min(id), '') FROM humans WHERE person = ?1 AND id <> ?1`
+	deleteHuman         = `DELETE FROM humans WHERE id = ?`
+)
+
+// EraseUser erases all that is known of a user of the tenant with one agent, or with agent "" everywhere: what they said
+// and did, their profiles, and, everywhere, who they are. Once it returns, the bytes are gone from the file.
+func (s *Store) EraseUser(ctx context.Context, tenant, user, agent string) (Erased, error) {
+	if tenant == "" || user == "" {
+		return Erased{}, fmt.Errorf("erasing user: %w", errNoTenant)
+	}
+	s.graves.add(grave{tenant, agent, user}, s.cfg.Clock())
+	var e *eraser
+	err := s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		e = &eraser{s: s, tx: tx, tenant: tenant, agent: agent, user: user, Erased: Erased{sessions: map[string]bool{}, lines: map[string]bool{}}}
+		return e.run(ctx)
+	}, func() { e.done() })
+	if err != nil {
+		return Erased{}, fmt.Errorf("erasing user: %w", err)
+	}
+	s.checkpoint(ctx)
+	return e.Erased, nil
+}
+
+// eraser erases a user in one transaction.
+type eraser struct {
+	s                   *Store
+	tx                  *sql.Tx
+	tenant, agent, user string
+	Erased
+	after func() // of events
+}
+
+func (e *eraser) run(ctx context.Context) error {
+	names := map[string]string{}
+	if err := e.each(ctx, selectErased, []any{e.tenant, e.user}, func(scan func(...any) error) error {
+		var id, name string
+		err := scan(&id, &name)
+		names[id] = name
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := e.events(ctx); err != nil {
+		return err
+	}
+	for id, name := range names {
+		if err := e.human(ctx, id, name); err != nil {
+			return err
+		}
+	}
+	for _, query := range eraseAudience {
+		if err := e.exec(ctx, query, e.tenant, e.agent, userAudience(e.user)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *eraser) human(ctx context.Context, id, name string) error {
+	e.lines[id] = true
+	who := []any{e.tenant, e.agent, id}
+	if err := e.collect(ctx, selectTheirSessions, who, e.sessions, ""); err != nil {
+		return err
+	}
+	for _, query := range eraseHuman {
+		if err := e.exec(ctx, query, who...); err != nil {
+			return err
+		}
+	}
+	if name != "" {
+		words := []any{e.tenant, e.agent, name}
+		if err := e.collect(ctx, selectTheirWords, words, e.lines, earlierID); err != nil {
+			return err
+		}
+		if err := e.exec(ctx, deleteTheirWords, words...); err != nil {
+			return err
+		}
+	}
+	if e.agent != "" {
+		return nil // the others still know who they are
+	}
+	if err := e.exec(ctx, deleteHuman, id); err != nil {
+		return err
+	}
+	heir := "" // whom those are linked to from now on that were linked to this one
+	if err := e.tx.QueryRowContext(ctx, selectHeir, id).Scan(&heir); err != nil {
+		return err
+	}
+	_, err := e.tx.ExecContext(ctx, linkHumans, id, heir)
+	return err
+}
+
+// events erases what they did, and words the digests of it anew.
+func (e *eraser) events(ctx context.Context) error {
+	who := []any{e.tenant, e.agent, e.user}
+	if err := e.collect(ctx, selectTheirEvents, who, e.lines, ""); err != nil {
+		return err
+	}
+	digests, err := digestsOf(ctx, e.tx, e.tenant, e.agent, e.user)
+	if err != nil {
+		return err
+	}
+	for _, d := range digests {
+		e.lines["p/"+strconv.FormatInt(d.id, 36)] = true
+		e.lines["d/"+d.day.day+"/"+string(d.day.audience)] = true
+	}
+	n, after, err := e.s.eraseEvents(ctx, e.tx, e.tenant, e.agent, e.user)
+	e.Rows, e.after = e.Rows+n, after
+	return err
+}
+
+// done brings RAM up to it.
+func (e *eraser) done() {
+	e.after()
+	e.s.lately.forget()
+	mine := func(tenant, agent string) bool { return tenant == e.tenant && (e.agent == "" || agent == e.agent) }
+	e.s.rooms.drop(func(key roomKey, _ *room) bool { return mine(key.tenant, key.agent) })
+	e.s.streets.drop(func(key agentKey, _ *street) bool { return mine(key.tenant, key.agent) })
+}
+
+func (e *eraser) exec(ctx context.Context, query string, args ...any) error {
+	res, err := e.tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	e.Rows += n
+	return err
+}
+
+// collect adds a query's only column to a set.
+func (e *eraser) collect(ctx context.Context, query string, args []any, into map[string]bool, prefix string) error {
+	return e.each(ctx, query, args, func(scan func(...any) error) error {
+		var value string
+		err := scan(&value)
+		into[prefix+value] = true
+		return err
+	})
+}
+
+func (e *eraser) each(ctx context.Context, query string, args []any, row func(scan func(...any) error) error) (err error) {
+	rows, err := e.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
 
 // checkpoint empties the log, which may hold deleted bytes. When a reader is in the way for long the deletion stands all
 // the same, and a later checkpoint finishes it.

@@ -60,6 +60,7 @@ type Store struct {
 	rooms   cache[roomKey, room]
 	streets cache[agentKey, street]
 	lately  lately
+	graves  graves
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
 	dropped atomic.Int64

@@ -80,6 +80,9 @@ type Heard struct {
 
 // Hear takes note of a finished request. It never blocks; false means that the queue is full.
 func (s *Store) Hear(scope Scope, h Heard) bool {
+	if s.graves.hold(scope, h.At) {
+		return true // the user was erased while the request ran
+	}
 	people, channel := s.hearPeople(scope, &h), s.hearChannel(scope, &h)
 	return people && channel
 }

@@ -39,7 +39,6 @@ func (s *Server) routeMemories(api fiber.Router) {
 	api.Delete("/memories/:id", s.forgetMemory)
 	api.Get("/users", s.listUsers)
 	api.Get("/users/:id", s.listUsers)
-	api.Delete("/users/:id", s.forgetUser)
 }
 
 // listMemories is GET /api/memories?agent=&user=&type=&q=&limit=&cursor=&tenant=.
@@ -164,30 +163,6 @@ func (s *Server) listUsers(c *fiber.Ctx) error {
 		return memoryError(err)
 	}
 	return c.JSON(page)
-}
-
-// forgetUser is DELETE /api/users/{id}?agent=&tenant=; without an agent
-// everywhere. What conversations of that user were told ends, too.
-func (s *Server) forgetUser(c *fiber.Ctx) error {
-	user, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
-	defer cancel()
-	tenant, agent := adminTenant(c), query(c, "agent", "")
-	n, err := s.cfg.Memories.ForgetUser(ctx, tenant, user, agent)
-	if err != nil {
-		return memoryError(err)
-	}
-	s.forgets.Add(1)
-	err = s.drop(ctx, func(whose assemble.Conversation, _ []string) bool {
-		return whose.Tenant == tenant && whose.User == user && (agent == "" || whose.Agent == agent)
-	})
-	if err != nil {
-		return err
-	}
-	return c.JSON(fiber.Map{"forgotten": n})
 }
 
 // drop ends what conversations were told, and what is kept of it to look at.

@@ -21,6 +21,7 @@ type People interface {
 	Backfill(context.Context, ambient.Scope, []ambient.Uttered) (kept int, err error)
 	Transcript(context.Context, ambient.Scope) (ambient.Transcript, error)
 	DropTranscript(context.Context, ambient.Scope) (int64, error)
+	EraseUser(ctx context.Context, tenant, user, agent string) (ambient.Erased, error)
 }
 
 // routePeople serves the part of the admin API that is about people.

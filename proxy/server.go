@@ -200,6 +200,9 @@ func (s *Server) newApp() *fiber.App {
 	if s.cfg.People != nil {
 		s.routePeople(api)
 	}
+	if s.cfg.Memories != nil || s.cfg.People != nil {
+		api.Delete("/users/:id", s.forgetUser)
+	}
 	if s.cfg.Ambient != nil {
 		s.routeAmbient(api)
 	}

@@ -16,8 +16,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/memory"
+	"github.com/understudy-ai/understudy/proxy"
 )
 
 // This file is "understudy memory": what the admin API does to memories, on the
@@ -261,10 +263,11 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 		if *id != "" {
 			err = store.Forget(ctx, scope, *id)
 		} else {
-			n, err = store.ForgetUser(ctx, f.tenant, f.user, agent)
-			told = func(whose assemble.Conversation, _ []string) bool {
-				return whose.Tenant == f.tenant && whose.User == f.user && (agent == "" || whose.Agent == agent)
+			var erased ambient.Erased
+			if n, err = store.ForgetUser(ctx, f.tenant, f.user, agent); err == nil {
+				erased, err = eraseUser(ctx, filepath.Dir(path), f.tenant, f.user, agent)
 			}
+			told = proxy.ToldOf(f.tenant, f.user, agent, erased)
 		}
 		if err == nil {
 			err = dropPrompts(ctx, filepath.Dir(path), told)

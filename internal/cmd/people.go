@@ -3,12 +3,17 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/memory"
 )
@@ -75,4 +80,22 @@ func says(text, name string) bool {
 		}
 		text = after
 	}
+}
+
+// eraseUser takes a user from the data folder's store of what surrounds
+// conversations, if there is one. No server may hold it meanwhile.
+func eraseUser(ctx context.Context, dataDir, tenant, user, agent string) (_ ambient.Erased, err error) {
+	path := filepath.Join(dataDir, ambientFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return ambient.Erased{}, nil
+	}
+	store, err := ambient.Open(ctx, ambient.Config{Path: path, Tokens: assemble.EstimateTokens})
+	if err != nil {
+		return ambient.Erased{}, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.Check(ctx); err != nil { // else it would be waited for
+		return ambient.Erased{}, err
+	}
+	return store.EraseUser(ctx, tenant, user, agent)
 }

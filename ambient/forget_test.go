@@ -1,0 +1,138 @@
+package ambient
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEraseUser holds that nothing of an erased user is left, in RAM or in the bytes of the file, nor of those who are
+// known by that user's name alone; and that what others said stays.
+func TestEraseUser(t *testing.T) {
+	s, now := testStore(t, nil)
+	const secret = "zebra-crossing"
+	sarah, bo := place(t, "U-sarah-17", "C1", false), place(t, "U2", "C1", false)
+	says(t, s, sarah, "day", "Sarah Okonkwo", "I'm on the "+secret+" today.", Voice{Name: "Bo", Text: "fine"})
+	says(t, s, place(t, "U-sarah-17", "P1", true), "board", "Sarah Okonkwo", "A private "+secret)
+	says(t, s, place(t, "U-sarah-17", "", false), "alone", "Sarah Okonkwo", "Alone with the "+secret)
+	says(t, s, bo, "day", "Bo", "I prefer walking.", Voice{Name: "Sarah Okonkwo", Text: secret + " again"})
+	talks(t, s, place(t, "U-sarah-17", "C2", false), "zoo", "Sarah Okonkwo", "the "+secret)
+	if _, err := s.Backfill(t.Context(), place(t, "", "C1", false), []Uttered{{Name: "Sarah Okonkwo", Content: "old " + secret}, {Name: "Bo", Content: "old walk"}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Record(t.Context(), []Posted{{sarah, Event{Type: Outcome, Name: "Sarah Okonkwo", Summary: "shipped the " + secret}}, {bo, Event{Type: Outcome, Name: "Bo", Summary: "walked"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func() string {
+		v := around(t, s, bo, Moment{Session: "day", Opening: true, New: true})
+		return strings.Join(slices.Concat(lines(v.Working), lines(v.Channels), lines(v.Participants), lines(v.Conversation)), "\n")
+	}
+	before := all()
+	if strings.Count(before, secret) < 4 || !strings.Contains(before, "Sarah Okonkwo") {
+		t.Fatalf("before there is only\n%s", before)
+	}
+
+	erased, err := s.EraseUser(t.Context(), "default", "U-sarah-17", "")
+	if err != nil || erased.Rows < 10 {
+		t.Fatalf("EraseUser erases %d rows, %v", erased.Rows, err)
+	}
+	after := all()
+	if strings.Contains(after, secret) || strings.Contains(after, "Sarah") {
+		t.Errorf("afterwards prompts say\n%s", after)
+	}
+	for _, want := range []string{"walked", "old walk"} {
+		if !strings.Contains(after, want) {
+			t.Errorf("of others %q is gone:\n%s", want, after)
+		}
+	}
+	late := Heard{Session: "day", Placed: true, NewTurn: true, Platform: "slack", Voices: []Voice{{Name: "Sarah Okonkwo", User: true, Text: secret}}, At: noon}
+	s.Hear(sarah, late)
+	if err := s.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		raw, err := os.ReadFile(s.cfg.Path + suffix)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		for _, word := range []string{secret, "Okonkwo", "okonkwo", "U-sarah-17"} {
+			if strings.Contains(string(raw), word) {
+				t.Errorf("the file%s still has %q", suffix, word)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name, session string
+		shown         []string
+		want          bool
+	}{
+		{"a conversation of theirs", "alone", nil, true},
+		{"one that shows them", "x", []string{"human/" + humanID("default", "slack", "U-sarah-17", false)}, true},
+		{"one that shows what they said elsewhere", "x", []string{"channel/" + humanID("default", "slack", "U-sarah-17", false) + "/C2/2026"}, true},
+		{"one of others", "x", []string{"human/" + humanID("default", "slack", "U2", false)}, false},
+	} {
+		if got := erased.Told(tt.session, tt.shown); got != tt.want {
+			t.Errorf("%s was told: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	now.set(noon.Add(time.Minute))
+}
+
+// TestEraseUserOfOneAgent holds that the others know of the user what they knew.
+func TestEraseUserOfOneAgent(t *testing.T) {
+	s, _ := testStore(t, nil)
+	sarah := place(t, "U1", "C1", false)
+	echo, err := NewScope("default", "echo", "U1", "C1", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range []Scope{sarah, echo} {
+		says(t, s, scope, "day", "Sarah", "I'm here.", Voice{Name: "Bo", Text: "me too"})
+	}
+	if err := s.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.EraseUser(t.Context(), "default", "U1", "echo"); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"**Sarah** — says: “I'm here”.", "**Bo** — last said: “me too”."}
+	if got := texts(around(t, s, sarah, Moment{Session: "day", Opening: true}).Participants); len(got) != 2 || !slices.Contains(got, want[0]) {
+		t.Errorf("the other agent knows (-want +got):\n%s", cmp.Diff(want, got))
+	}
+	if got := texts(around(t, s, echo, Moment{Session: "day", Opening: true}).Participants); got != nil {
+		t.Errorf("the one agent still knows %q", got)
+	}
+}
+
+// TestEraseLinkedUser holds that who was linked to an erased human is one of those left.
+func TestEraseLinkedUser(t *testing.T) {
+	s, _ := testStore(t, nil)
+	ids := map[string]string{}
+	for _, user := range []string{"U1", "U2", "U3"} {
+		says(t, s, place(t, user, "C1", false), "day", "Name "+user, "hello")
+		ids[user] = humanID("default", "slack", user, false)
+	}
+	for _, user := range []string{"U2", "U3"} {
+		if _, err := s.Link(t.Context(), "default", ids[user], ids["U1"]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.EraseUser(t.Context(), "default", "U1", ""); err != nil {
+		t.Fatal(err)
+	}
+	page, err := s.Humans(t.Context(), "default", "", 0, "")
+	if err != nil || len(page.Items) != 2 {
+		t.Fatalf("Humans = %v, %v", page, err)
+	}
+	if a, b := page.Items[0], page.Items[1]; a.Person != b.Person || a.Person == ids["U1"] {
+		t.Errorf("they are the persons %s and %s", a.Person, b.Person)
+	}
+}

@@ -1,0 +1,59 @@
+package proxy
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/assemble"
+)
+
+// forgetUser is DELETE /api/users/{id}?agent=&tenant=; without an agent
+// everywhere. What conversations of that user were told ends, too, and so does
+// what others were told of them.
+func (s *Server) forgetUser(c *fiber.Ctx) error {
+	user, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	tenant, agent := adminTenant(c), query(c, "agent", "")
+	forgotten := 0
+	if s.cfg.Memories != nil {
+		if forgotten, err = s.cfg.Memories.ForgetUser(ctx, tenant, user, agent); err != nil {
+			return memoryError(err)
+		}
+	}
+	var erased ambient.Erased
+	if s.cfg.People != nil {
+		if erased, err = s.cfg.People.EraseUser(ctx, tenant, user, agent); err != nil {
+			return err
+		}
+	}
+	s.forgets.Add(1)
+	if err := s.drop(ctx, ToldOf(tenant, user, agent, erased)); err != nil {
+		return err
+	}
+	return c.JSON(fiber.Map{"forgotten": forgotten, "erased": erased.Rows})
+}
+
+// ToldOf reports whether a conversation was told what must be forgotten of a
+// user: it is theirs, or shows what was erased of them. Its IDs are those that
+// assembly knows of.
+func ToldOf(tenant, user, agent string, erased ambient.Erased) func(assemble.Conversation, []string) bool {
+	return func(whose assemble.Conversation, shown []string) bool {
+		if whose.Tenant != tenant || agent != "" && whose.Agent != agent {
+			return false
+		}
+		lines := make([]string, 0, len(shown))
+		for _, id := range shown {
+			if line, ok := strings.CutPrefix(id, assemble.Aside); ok {
+				lines = append(lines, line)
+			}
+		}
+		return whose.User == user || erased.Told(whose.Session, lines)
+	}
+}
