@@ -9,11 +9,15 @@ import (
 var remember = []*regexp.Regexp{
 	compile(wish + `(?i:,? that| this ?[:,-]|,? da|,? dass| que| che|:|,) ?(.+)`),
 	compile(wish + ` ((?i:my|our|i|i'm|we) .+)`),
-	compile(`^(?i:please note that |(?:note to self|note|important|napomena) ?: ?|(?:for the record|fyi)[:,] )(.+)`),
+	compile(`^(?i:please note that |(?:note to self|note|important|napomena) ?: ?|for the record[:,] |fyi[:,]? )(.+)`),
+	compile(`^(?i:note that ) ((?:i|we|my|our)\b.+)`),
 }
 
 // asksToKeep is a wish in the form of a question.
 var asksToKeep = compile(`^(?i:(?:please,? )?(?:can|could|would|will) you (?:please )?(?:remember|note|keep in mind)(?: for me)? that (.{4,}?))\?$`)
+
+// asksForGood is a standing instruction in the form of a question.
+var asksForGood = compile(`^(?i:(?:please,? )?(?:can|could|would|will) you (?:please )?(.{4,}? (?:from now on|going forward|in (?:the )?future|every time)))\?$`)
 
 // task begins what is to be done now, not kept.
 var task = compile(`^(?i:(?:only |just |please )*` + actions + `\b)`)
@@ -88,6 +92,9 @@ func classify(sentence string) draft {
 	if question(sentence) {
 		if m := asksToKeep.FindStringSubmatch(sentence); m != nil && set.wishes() {
 			return draft{typ: Fact, content: cut(m[1])}
+		}
+		if m := asksForGood.FindStringSubmatch(sentence); m != nil {
+			return stated(m[1], set)
 		}
 		return draft{}
 	}

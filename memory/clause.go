@@ -52,7 +52,7 @@ type statement struct {
 type opening struct{ from, at int }
 
 // openers are words after which a clause of the speaker's own begins.
-var openers = wordSet("and but so because also since personally honestly actually btw well ok okay hi hello hey yes yeah no please now ali",
+var openers = wordSet("and but so because also since personally honestly actually btw anyway well ok okay hi hello hey yes yeah no please now ali",
 	strings.ToLower)
 
 // openings returns where a clause may begin, which is with a letter: at the
@@ -113,8 +113,12 @@ func afterOpener(text string, i int) int {
 }
 
 // joined statements of one person are two things to know: "I like tea but I
-// hate coffee". conjunction matches from the space before "and" or "but".
-var conjunction = regexp.MustCompile(`(?i)^ (?:and|but) ((?:now )?(?:i|i'm|i've|my|call me|please|we|we're|we've) )`)
+// hate coffee". conjunction matches from the space before one of conjunctions.
+var (
+	conjunction = regexp.MustCompile(`(?i)^ (?:(?:and|but) (?:(?:now )?(?:i|i'm|i've|my|call me|please|we|we're|we've) )|` +
+		`(?:i|a|ali) (?:(?:ne )?(?:živim|radim|imam|volim|studiram|pijem|jedem|koristim) ))`)
+	conjunctions = []string{"and ", "but ", "i ", "a ", "ali "}
+)
 
 // clauses splits a sentence, which is on one line, at such conjunctions, and
 // drops them.
@@ -126,24 +130,39 @@ func clauses(sentence string) []string {
 			out = append(out, part)
 		}
 	}
-	for i := 0; i+len(" and ") < len(sentence); i++ {
-		if sentence[i] != ' ' || sentence[i+4] != ' ' || !hasPrefixFold(sentence[i+1:], "and") && !hasPrefixFold(sentence[i+1:], "but") {
+	for i, past := 0, 0; i < len(sentence); i++ {
+		word := conjunctionAt(sentence, i)
+		if word == "" || i < past {
 			continue
 		}
-		m := conjunction.FindStringSubmatchIndex(sentence[i:])
+		m := conjunction.FindStringIndex(sentence[i:])
 		if m == nil {
 			continue
 		}
+		past = i + m[1] // "I and we wait" is one.
 		end := i
 		if i > start && (sentence[i-1] == ',' || sentence[i-1] == ';') {
 			end--
 		}
 		add(sentence[start:end])
-		start = i + m[2]
-		i += m[1] - 1
+		start = i + 1 + len(word)
 	}
 
 	add(sentence[start:])
 
 	return out
+}
+
+// conjunctionAt returns which of conjunctions follows a space at i, or "".
+func conjunctionAt(sentence string, i int) string {
+	if sentence[i] != ' ' {
+		return ""
+	}
+	for _, word := range conjunctions {
+		if hasPrefixFold(sentence[i+1:], word) {
+			return word
+		}
+	}
+
+	return ""
 }

@@ -10,12 +10,12 @@ const maxTrigger = 16
 
 // ruleSet is a set of rules, as bits by their place among rules; the bit after
 // the last stands for the wishes to remember.
-type ruleSet [2]uint64
+type ruleSet [3]uint64
 
 func (s *ruleSet) add(i int)      { s[i>>6] |= 1 << (i & 63) }
 func (s *ruleSet) has(i int) bool { return s[i>>6]>>(i&63)&1 == 1 }
-func (s *ruleSet) join(o ruleSet) { s[0], s[1] = s[0]|o[0], s[1]|o[1] }
-func (s *ruleSet) empty() bool    { return s[0]|s[1] == 0 }
+func (s *ruleSet) join(o ruleSet) { s[0], s[1], s[2] = s[0]|o[0], s[1]|o[1], s[2]|o[2] }
+func (s *ruleSet) empty() bool    { return s[0]|s[1]|s[2] == 0 }
 func (s *ruleSet) wishes() bool   { return s.has(len(rules)) }
 
 // each yields the rules in order, without the wishes.
@@ -87,5 +87,5 @@ func triggered(text string) (set ruleSet) {
 	}
 	look()
 
-	return ruleSet{set[0] & also[0], set[1] & also[1]}
+	return ruleSet{set[0] & also[0], set[1] & also[1], set[2] & also[2]}
 }
