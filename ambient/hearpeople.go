@@ -123,3 +123,31 @@ next:
 	}
 	return met, nil
 }
+
+// For how long what isn't asked for is kept.
+const (
+	sayingsKept  = 30 * 24 * time.Hour
+	channelsKept = 30 * 24 * time.Hour
+	humansKept   = 365 * 24 * time.Hour
+)
+
+// purgePeople deletes what is past its time: who took part in conversations, what people said, channels and transcripts
+// that nobody uses, and humans who have not been seen for a year.
+func purgePeople(ctx context.Context, tx *sql.Tx, now time.Time) error {
+	for _, old := range []struct {
+		query string
+		kept  time.Duration
+	}{
+		{"DELETE FROM participants WHERE at < ?", sessionIdle},
+		{"DELETE FROM sayings WHERE at < ?", sayingsKept},
+		{"DELETE FROM channels WHERE at < ?", channelsKept},
+		{"DELETE FROM transcripts WHERE kept < ?", channelsKept},
+		{"DELETE FROM profiles WHERE seen < ?", humansKept},
+		{"DELETE FROM humans WHERE last_seen < ? AND person = id AND NOT EXISTS (SELECT 1 FROM humans l WHERE l.person = humans.id AND l.id <> humans.id)", humansKept},
+	} {
+		if _, err := tx.ExecContext(ctx, old.query, now.Add(-old.kept).UnixMilli()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -24,6 +24,7 @@ type participant struct {
 	human    Human // the identity that spoke last
 	at       int64
 	profiles []profile
+	doings   string
 }
 
 // participants adds who takes part in a conversation, when there are enough of them.
@@ -79,6 +80,14 @@ func (s *Store) present(ctx context.Context, scope Scope, m *Moment) ([]particip
 			out = join(out, p)
 		}
 	}
+	if len(out) < s.cfg.People.Min {
+		return out, nil
+	}
+	for i := range out[:min(len(out), s.cfg.People.Max)] {
+		if out[i].doings, err = r.doingsOf(ctx, s, scope, &out[i].human, m.At); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 
@@ -116,9 +125,15 @@ func (p *participant) line(readable []Audience, tokens func(string) int, limit i
 		}
 	}
 	if about != "" {
-		text = fit(text+" — "+about, tokens, limit)
+		text += " — " + about
 	}
-	return Line{ID: "human/" + p.human.Person, Label: "person", Text: text}
+	recent := ""
+	if p.doings != "" {
+		recent = " Recent: " + p.doings
+	}
+	// What a person is may take as much as is left by what they did, and at least half.
+	text = fit(text, tokens, max(limit/2, limit-tokens(recent)))
+	return Line{ID: "human/" + p.human.Person, Label: "person", Text: fit(text+recent, tokens, limit)}
 }
 
 // fit is the beginning of a text that has at most so many tokens, in whole words.

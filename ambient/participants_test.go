@@ -117,3 +117,68 @@ func TestParticipantsSurviveARestart(t *testing.T) {
 		t.Errorf("after 25 hours there are %q", got)
 	}
 }
+
+// TestRecentDoings holds that a participant's last events are told, as far as the reader may know of them.
+func TestRecentDoings(t *testing.T) {
+	s, now := testStore(t, nil)
+	open, private, bo := place(t, "U1", "C1", false), place(t, "U1", "P1", true), place(t, "U2", "C1", false)
+	says(t, s, open, "day", "Sarah", "Hello.", Voice{Name: "Bo", Text: "hi"})
+	_, err := s.Record(t.Context(), []Posted{
+		{open, Event{Type: Outcome, Summary: "shipped the reconnect fix.", At: noon.Add(-time.Hour)}},
+		{open, Event{Type: WorkerSpawned, Summary: "started something", At: noon.Add(-time.Minute)}},
+		{private, Event{Type: Decision, Summary: "let Bo go", At: noon.Add(-2 * time.Hour)}},
+		{bo, Event{Type: Outcome, Summary: "walked", At: noon.Add(-3 * time.Hour)}},
+		{open, Event{Type: Decision, Summary: "chose NATS", At: noon.Add(-26 * time.Hour)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.set(noon.Add(time.Second))
+	m := Moment{Session: "day", Platform: "slack", Opening: true}
+	want := []string{"**Sarah** — last said: “Hello”. Recent: shipped the reconnect fix (11:00); chose NATS (2026-03-17 10:00)", "**Bo** — last said: “hi”."}
+	if diff := cmp.Diff(want, texts(around(t, s, bo, m).Participants)); diff != "" {
+		t.Errorf("Bo is told (-want +got):\n%s", diff)
+	}
+}
+
+// TestPeopleAreBounded holds that what nobody asks for any more goes.
+func TestPeopleAreBounded(t *testing.T) {
+	s, now := testStore(t, nil)
+	for i := range 30 {
+		says(t, s, place(t, "U1", "C1", false), "day", "Sarah", fmt.Sprint("message ", i))
+	}
+	count := func(table string) (n int) {
+		t.Helper()
+		if err := s.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.db.Reader.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := count("sayings"); n != keptSayings {
+		t.Errorf("of 30 messages %d are kept", n)
+	}
+	if _, err := s.Backfill(t.Context(), place(t, "", "C1", false), []Uttered{{Content: "old"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		after time.Duration
+		want  [6]int
+	}{
+		{23 * time.Hour, [6]int{1, 20, 1, 1, 2, 1}},
+		{25 * time.Hour, [6]int{0, 20, 1, 1, 2, 1}},
+		{31 * 24 * time.Hour, [6]int{0, 0, 0, 0, 2, 1}},
+		{366 * 24 * time.Hour, [6]int{}},
+	} {
+		now.set(noon.Add(tt.after))
+		var got [6]int
+		for i, table := range []string{"participants", "sayings", "channels", "transcripts", "profiles", "humans"} {
+			got[i] = count(table)
+		}
+		if got != tt.want {
+			t.Errorf("after %v there are %v rows, want %v", tt.after, got, tt.want)
+		}
+	}
+}

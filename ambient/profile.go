@@ -189,7 +189,7 @@ func (m *material) byRules(words int) (text, source string) {
 		source = byThin
 	}
 	if len(parts) == 0 && len(m.said) > 0 {
-		add("last said: “" + firstWords(m.said[0], quoteWords) + "”")
+		add("last said: “" + strings.TrimRight(firstWords(m.said[0], quoteWords), ". ") + "”")
 	}
 	if len(parts) == 0 {
 		return "", byThin

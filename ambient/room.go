@@ -16,6 +16,7 @@ type room struct {
 	there    map[presence]int64   // when they spoke last, in Unix milliseconds
 	humans   map[string]Human     // by ID; those that the file knows nothing of, too
 	profiles map[string][]profile // by person
+	doings   map[doingsKey]doings
 }
 
 type roomKey struct{ tenant, agent, session string }
@@ -75,7 +76,7 @@ const (
 )
 
 func (r *room) load(ctx context.Context, db *sql.DB, now time.Time) (err error) {
-	r.there, r.humans, r.profiles = map[presence]int64{}, map[string]Human{}, map[string][]profile{}
+	r.there, r.humans, r.profiles, r.doings = map[presence]int64{}, map[string]Human{}, map[string][]profile{}, map[doingsKey]doings{}
 	rows, err := db.QueryContext(ctx, selectPresent, r.key.tenant, r.key.agent, r.key.session, now.Add(-sessionIdle).UnixMilli(), maxPresent)
 	if err != nil {
 		return err

@@ -312,6 +312,9 @@ func (s *Store) purge(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM digests WHERE kind = 'paragraph' AND last_at < ?", limit.UnixMilli()); err != nil {
 		return err
 	}
+	if err := purgePeople(ctx, tx, now); err != nil {
+		return err
+	}
 	s.purged = now
 	return nil
 }

@@ -20,7 +20,7 @@ CREATE TABLE events (
 
 CREATE INDEX events_by_time ON events (tenant, agent, at);
 CREATE INDEX events_by_age ON events (at);
-CREATE INDEX events_by_user ON events (tenant, user);
+CREATE INDEX events_by_user ON events (tenant, user, at);
 CREATE INDEX events_by_day ON events (tenant, agent, audience, day);
 
 -- What happened, summed up: paragraphs of a day, each of the events up to last_seq that no earlier one has, and whole days.
@@ -61,6 +61,7 @@ CREATE TABLE humans (
 ) STRICT;
 
 CREATE INDEX humans_by_person ON humans (person);
+CREATE INDEX humans_by_age ON humans (last_seen);
 
 -- Who takes part in a conversation.
 CREATE TABLE participants (
