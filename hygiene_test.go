@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"ledger":              {"internal/chat", "internal/sqlite"},
 	"routing":             append([]string{"internal/chat"}, domain...),
 	"internal/replay":     {"assemble", "internal/chat", "ledger", "routing", "scoring"},
-	"proxy":               append([]string{"internal/chat", "internal/metrics", "internal/otlp", "internal/secret", "routing"}, domain...),
+	"proxy":               append([]string{"internal/background", "internal/chat", "internal/metrics", "internal/otlp", "internal/secret", "routing"}, domain...),
 	"eval":                {"scoring"},
 	"internal/cmd": append([]string{
 		"eval", "internal/bench", "internal/chat", "internal/config", "internal/journal", "internal/metrics", "internal/otlp", "internal/preset", "internal/replay", "internal/review", "internal/secret", "internal/sqlite",

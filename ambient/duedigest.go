@@ -3,6 +3,7 @@ package ambient
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -56,9 +57,9 @@ func (s *Store) DueDigests(ctx context.Context, limit int) (out []DueDigest, err
 	return out, nil
 }
 
-// endReading ends a transaction that only read.
+// endReading ends a transaction that only read. It may have ended with its context.
 func endReading(tx *sql.Tx, err error) error {
-	if endErr := tx.Rollback(); err == nil {
+	if endErr := tx.Rollback(); err == nil && !errors.Is(endErr, sql.ErrTxDone) {
 		err = endErr
 	}
 	return err

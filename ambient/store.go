@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/understudy-ai/understudy/internal/background"
 	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
@@ -36,6 +37,9 @@ type Config struct {
 	People People
 	// Known returns what memory holds of somebody, the most important first. Nil: nothing.
 	Known func(context.Context, Whom) []Known
+	// Briefing says what workers are told before they begin, Background how work is done that nobody waits for.
+	Briefing   Briefing
+	Background Background
 	// Queue is how many writes may wait. 0: 1024.
 	Queue int
 	// WorkingTokens bounds what a prompt is told of today, yesterday and the week. 0: 1500.
@@ -61,6 +65,9 @@ type Store struct {
 	streets cache[agentKey, street]
 	lately  lately
 	graves  graves
+
+	briefings briefings
+	runner    *background.Runner
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
 	dropped atomic.Int64
@@ -110,6 +117,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		stop()
 		return nil, fmt.Errorf("opening ambient store: %w", errors.Join(err, db.Close()))
 	}
+	s.runner = background.New(background.Config{
+		Jobs: s.jobs(), Clock: cfg.Clock, Logger: cfg.Logger, CallsPerHour: cfg.Background.CallsPerHour, USDPerHour: cfg.Background.USDPerHour,
+	})
 	go s.run(writing) // ends when the queue is closed; Close waits for it
 	return s, nil
 }
@@ -132,6 +142,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Known == nil {
 		cfg.Known = func(context.Context, Whom) []Known { return nil }
+	}
+	if cfg.Briefing.Timeout <= 0 {
+		cfg.Briefing.Timeout = 2 * time.Second
 	}
 	if cfg.Queue <= 0 {
 		cfg.Queue = 1024
@@ -353,6 +366,7 @@ func (s *Store) Check(ctx context.Context) error {
 
 // Close writes what is queued, once more if the file can't be used, and closes the file. Closing twice is fine.
 func (s *Store) Close() error {
+	s.runner.Close() // its jobs may still write
 	s.stop()
 	s.gate.Lock()
 	if s.shut {

@@ -24,18 +24,22 @@ type Line struct {
 	ID    string // names what the line tells, so that a conversation is told once; empty: the words do
 	Label string // what or when it is: "decision", "14:45", "morning"
 	Text  string
+
+	Memory   bool // ID is a memory's
+	Personal bool // and the memory is the user's own
 }
 
 // Moment is a request that is about to go out, as far as its surroundings depend on it.
 type Moment struct {
-	Session string
-	Process string    // channel, branch, worker, compactor or cortex
-	Mode    string    // none, ambient or briefed
-	Placed  bool      // the request names a channel or a mode; one that doesn't is shown Working alone
-	Opening bool      // the prompt is made from the beginning; else only live groups are shown
-	Words   string    // what the human, or whoever gave the task, said last
-	Voices  []Voice   // who said what since the last answer, oldest first
-	At      time.Time // when the request came
+	Session  string
+	Process  string    // channel, branch, worker, compactor or cortex
+	Mode     string    // none, ambient or briefed
+	ReadOnly bool      // nothing of it may be noted
+	Placed   bool      // the request names a channel or a mode; one that doesn't is shown Working alone
+	Opening  bool      // the prompt is made from the beginning; else only live groups are shown
+	Words    string    // what the human, or whoever gave the task, said last
+	Voices   []Voice   // who said what since the last answer, oldest first
+	At       time.Time // when the request came
 
 	Platform, ChannelName, UserName string // as in Heard
 	New                             bool   // nothing was answered in the conversation yet
@@ -54,7 +58,7 @@ func (s *Store) Surroundings(ctx context.Context, scope Scope, m Moment) (View, 
 	if m.At.IsZero() {
 		m.At = s.cfg.Clock()
 	}
-	err := s.workingMemory(ctx, &v, scope, &m)
+	err := errors.Join(s.workingMemory(ctx, &v, scope, &m), s.showBriefing(ctx, &v, scope, &m))
 	if m.Placed {
 		err = errors.Join(err, s.here(ctx, &v, scope, &m))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/background"
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/ledger"
 	"github.com/understudy-ai/understudy/scoring"
@@ -21,6 +22,9 @@ import (
 type Ambient interface {
 	Surroundings(context.Context, ambient.Scope, ambient.Moment) (ambient.View, error)
 	Hear(ambient.Scope, ambient.Heard) bool
+	// Brief may take its time, within a limit of its own.
+	Brief(context.Context, ambient.Scope, ambient.Moment) (string, error)
+	Background() background.Report
 	Check(context.Context) error
 	Record(context.Context, []ambient.Posted) ([]ambient.Result, error)
 	Events(ctx context.Context, tenant, agent string, f ambient.Filter) (ambient.Page, error)
@@ -31,6 +35,7 @@ type Ambient interface {
 func (s *Server) routeAmbient(api fiber.Router) {
 	api.Post("/events", s.addEvents)
 	api.Get("/events", s.listEvents)
+	api.Get("/background", s.background)
 }
 
 // ambientScope is whose surroundings the request may see; false when it has
@@ -50,14 +55,7 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 	if !ok {
 		return
 	}
-	m := ambient.Moment{
-		Session: x.session, Process: x.who.process, Mode: x.who.context, Opening: opening, Placed: x.who.placed, Words: x.words, Voices: x.voices(), At: x.at,
-		Platform: x.who.platform, ChannelName: x.who.channelName, UserName: x.who.userName, Model: x.routed(),
-		New: x.unanswered(), Dry: x.dry,
-	}
-	if model := x.billed(); model != nil {
-		m.Window = model.Context
-	}
+	m := x.moment(opening)
 	view, err := x.s.cfg.Ambient.Surroundings(ctx, scope, m)
 	if err != nil {
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "error").Inc()
@@ -66,6 +64,19 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 	in.Knowledge, in.Working, in.Channels = sheet(view.Knowledge), sheet(view.Working), sheet(view.Channels)
 	in.Participants, in.Briefing = sheet(view.Participants), sheet(view.Briefing)
 	in.Conversation, in.Status = sheet(view.Conversation), sheet(view.Status)
+}
+
+// moment is the request as far as its surroundings depend on it.
+func (x *exchange) moment(opening bool) ambient.Moment {
+	m := ambient.Moment{
+		Session: x.session, Process: x.who.process, Mode: x.who.context, ReadOnly: x.who.memory == "read", Opening: opening, Placed: x.who.placed, Words: x.words, Voices: x.voices(), At: x.at,
+		Platform: x.who.platform, ChannelName: x.who.channelName, UserName: x.who.userName, Model: x.routed(),
+		New: x.unanswered(), Dry: x.dry,
+	}
+	if model := x.billed(); model != nil {
+		m.Window = model.Context
+	}
+	return m
 }
 
 // sheet is the same groups for a prompt.
@@ -79,7 +90,10 @@ func sheet(groups []ambient.Group) assemble.Sheet {
 		lines := make([]assemble.Frame, len(g.Lines))
 		for j, l := range g.Lines {
 			lines[j] = assemble.Frame{Type: l.Label, Content: l.Text}
-			if l.ID != "" {
+			switch {
+			case l.Memory:
+				lines[j].ID, lines[j].Personal = l.ID, l.Personal
+			case l.ID != "":
 				lines[j].ID = assemble.Aside + l.ID
 			}
 		}

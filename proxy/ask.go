@@ -22,13 +22,19 @@ type Question struct {
 	Text         string // what a person wrote
 }
 
+// Reply is what a model says to a question.
+type Reply struct {
+	Text string
+	USD  *float64 // what the call cost, nil when that isn't known; also of a call that failed
+}
+
 // Ask puts a question to a model with the upstream's own key, and returns what
 // it says. Each call has a row in the ledger, as a background call of process
 // type cortex. The context ends it.
-func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
+func (s *Server) Ask(ctx context.Context, q Question) (Reply, error) {
 	m, ok := s.cfg.Catalogue.Find(q.Model)
 	if !ok {
-		return "", fmt.Errorf("asking %s: no such model", q.Model)
+		return Reply{}, fmt.Errorf("asking %s: no such model", q.Model)
 	}
 	type message struct {
 		Role    string `json:"role"`
@@ -39,7 +45,7 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 		Messages []message `json:"messages"`
 	}{m.ID, []message{{"system", q.Instructions}, {"user", q.Text}}})
 	if err != nil {
-		return "", fmt.Errorf("asking %s: %w", q.Model, err)
+		return Reply{}, fmt.Errorf("asking %s: %w", q.Model, err)
 	}
 
 	x := &exchange{s: s, start: time.Now(), at: s.cfg.Clock(), id: newID(), human: -1}
@@ -48,9 +54,9 @@ func (s *Server) Ask(ctx context.Context, q Question) (string, error) {
 		x.answer.Body(answer)
 	}
 	if err = x.book(q, m, status, reported, err); err != nil {
-		return "", fmt.Errorf("asking %s: %w", q.Model, err)
+		return Reply{USD: x.entry.Cost}, fmt.Errorf("asking %s: %w", q.Model, err)
 	}
-	return x.answer.Text(), nil
+	return Reply{x.answer.Text(), x.entry.Cost}, nil
 }
 
 // book writes a call of our own into the ledger. It returns the call's error, or

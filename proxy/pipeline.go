@@ -101,6 +101,11 @@ func (x *exchange) smart(ctx context.Context) error {
 		x.keepReal()
 	}
 	for _, step := range steps {
+		if step.name == "assembly" {
+			var cancel context.CancelFunc
+			ctx, cancel = x.brief(ctx)
+			defer cancel()
+		}
 		began := time.Now()
 		err := x.guard(ctx, step.name, step.run)
 		s.cfg.Metrics.Overhead.WithLabelValues(step.name).Observe(time.Since(began).Seconds())

@@ -46,6 +46,31 @@ CREATE INDEX digests_by_day ON digests (tenant, agent, audience, day);
 CREATE UNIQUE INDEX digests_once ON digests (tenant, agent, audience, day) WHERE kind = 'day';
 CREATE INDEX digests_due ON digests (id) WHERE due = 1;
 
+-- What workers were told before they began.
+CREATE TABLE briefings (
+  tenant   TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  user     TEXT NOT NULL,
+  audience TEXT NOT NULL,
+  session  TEXT NOT NULL,
+  body     BLOB NOT NULL, -- JSON
+  at       INTEGER NOT NULL,
+  PRIMARY KEY (tenant, agent, user, audience, session)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX briefings_by_age ON briefings (at);
+
+-- What a model wrote of what an agent knows.
+CREATE TABLE syntheses (
+  tenant  TEXT NOT NULL,
+  agent   TEXT NOT NULL,
+  user    TEXT NOT NULL, -- '': of what everybody may know
+  version INTEGER NOT NULL, -- of what it was made of
+  text    TEXT NOT NULL,
+  at      INTEGER NOT NULL,
+  PRIMARY KEY (tenant, agent, user)
+) STRICT, WITHOUT ROWID;
+
 -- People, as platforms know them.
 CREATE TABLE humans (
   id         TEXT PRIMARY KEY, -- made of the four below

@@ -23,6 +23,12 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Version: Version(), Zone: zones(a.cfg),
 		Tokens: assemble.EstimateTokens, People: people(a.cfg.Ambient.Participants), Known: a.known,
 		WorkingTokens: a.cfg.Ambient.WorkingTokens, EventsTTL: a.cfg.Ambient.EventsTTL, CacheBytes: a.cfg.Ambient.CacheBytes,
+		Briefing: ambient.Briefing{
+			Timeout: a.cfg.Ambient.Briefing.Timeout, Relevance: a.cfg.Ambient.Briefing.Relevance, Recall: a.recallFor, Similar: a.similar,
+		},
+		Background: ambient.Background{
+			Ask: a.backgroundModel(), CallsPerHour: a.cfg.Ambient.Background.CallsPerHour, USDPerHour: a.cfg.Ambient.Background.USDPerHour,
+		},
 		Clean: func(text string) (string, bool) {
 			text = memory.Redact(text)
 			return text, memory.Scan(text).Action == memory.Allow

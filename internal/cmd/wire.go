@@ -204,8 +204,9 @@ func (a *app) extractor() memory.Model {
 		return nil
 	}
 	return func(ctx context.Context, q memory.Question) (string, error) {
-		return a.server.Ask(ctx, proxy.Question{
+		reply, err := a.server.Ask(ctx, proxy.Question{
 			Purpose: "extractor", Tenant: q.Tenant, Agent: q.Agent, User: q.User, Model: model, Instructions: q.Instructions, Text: q.Text,
 		})
+		return reply.Text, err
 	}
 }

@@ -234,6 +234,25 @@ type Ambient struct {
 	// is said in them.
 	PrivateChannels []string     `yaml:"private_channels"`
 	Participants    Participants `yaml:"participants"`
+	Briefing        Briefing     `yaml:"briefing"`
+	Background      Background   `yaml:"background"`
+}
+
+// Briefing says what is told to workers that ask for a briefing.
+type Briefing struct {
+	// Timeout is how long the first request of such a worker may wait for it.
+	Timeout time.Duration `yaml:"timeout"`
+	// Relevance in [0, 1] is how much an event must have to do with the task.
+	Relevance float64 `yaml:"relevance"`
+}
+
+// Background says what may be spent on work that nobody waits for.
+type Background struct {
+	// Model is a name in models. Empty: everything is done by rules, and nothing is asked of a model.
+	Model string `yaml:"model"`
+	// CallsPerHour and USDPerHour bound its calls. 0 dollars: no matter what they cost.
+	CallsPerHour int     `yaml:"calls_per_hour"`
+	USDPerHour   float64 `yaml:"usd_per_hour"`
 }
 
 // Participants says what prompts tell of who takes part in a conversation.

@@ -27,6 +27,8 @@ func Default() Config {
 		},
 		Ambient: Ambient{
 			Enabled: true, WorkingTokens: 1500, EventsTTL: 30 * 24 * time.Hour, CacheBytes: 32 << 20, KnowledgeWords: 500, PrivateChannels: []string{},
+			Briefing:   Briefing{Timeout: 2 * time.Second, Relevance: 0.6},
+			Background: Background{CallsPerHour: 60},
 			Participants: Participants{
 				Min: 2, Max: 5, Tokens: 400, SummaryStaleAfter: time.Hour, SummaryInterval: 5 * time.Minute, SummariesPerPass: 10, SummaryWords: 100,
 			},

@@ -186,6 +186,13 @@ func (c *Config) checkMemory(k *checker) {
 	k.atLeast("memory.queue", c.Memory.Queue, 1)
 	k.atLeast("memory.index_bytes", c.Memory.IndexBytes, 1<<20)
 	k.atLeast("ambient.knowledge_words", c.Ambient.KnowledgeWords, 0)
+	k.positive("ambient.briefing.timeout", c.Ambient.Briefing.Timeout)
+	within(k, "ambient.briefing.relevance", c.Ambient.Briefing.Relevance, 0, 1)
+	if c.Ambient.Background.Model != "" {
+		c.checkModelChoice(k, "ambient.background.model", c.Ambient.Background.Model)
+	}
+	within(k, "ambient.background.calls_per_hour", c.Ambient.Background.CallsPerHour, 0, 10_000)
+	within(k, "ambient.background.usd_per_hour", c.Ambient.Background.USDPerHour, 0, 10_000)
 	k.oneOf("assemble.placement", c.Assemble.Placement, "epoch", "system")
 	k.atLeast("assemble.max_system_chars", c.Assemble.MaxSystemChars, 1)
 	within(k, "assemble.confidence_threshold", c.Assemble.ConfidenceThreshold, 0, 1)

@@ -48,6 +48,7 @@ type Metrics struct {
 	Index           *prometheus.CounterVec   // result; hit: answered in RAM
 	Learned         *prometheus.CounterVec   // type, result
 	FailOpen        *prometheus.CounterVec   // step, reason
+	Briefings       *prometheus.CounterVec   // result
 	Fallbacks       *prometheus.CounterVec   // reason
 	UpstreamState   *prometheus.GaugeVec     // model; 1 in use, 0 left alone after a failure
 	InFlight        prometheus.Gauge
@@ -75,6 +76,7 @@ func New(cfg Config) *Metrics {
 		Index:           counters("memory_index_total", "Recalls by where they were searched: hit in RAM, miss in the file while the index was loaded or too large.", "result"),
 		Learned:         counters("learned_total", "Memories learned, by type and result.", "type", "result"),
 		FailOpen:        counters("failopen_total", "Smart steps that failed, after which the request went on without them.", "step", "reason"),
+		Briefings:       counters("briefings_total", "Briefings of workers before they begin, by what became of them.", "result"),
 		Fallbacks:       counters("fallbacks_total", "Requests sent to another model after a failure, by what the first one did.", "reason"),
 		UpstreamState:   prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("upstream_state", "1: the model's last answer was fine; 0: it failed and is left alone for a while.")), []string{"model"}),
 		InFlight:        prometheus.NewGauge(prometheus.GaugeOpts(opts("in_flight", "Requests being served."))),
@@ -84,7 +86,7 @@ func New(cfg Config) *Metrics {
 	build.WithLabelValues(cfg.Version, runtime.Version()).Set(1)
 	m.registry.MustRegister(
 		m.Requests, m.Decisions, m.Cost, m.Baseline, m.Saved, m.Overspent, m.Unpriced, m.Disputed, m.Tokens, m.Overhead, m.Upstream,
-		m.FirstToken, m.Recalls, m.Index, m.Learned, m.FailOpen, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
+		m.FirstToken, m.Recalls, m.Index, m.Learned, m.FailOpen, m.Briefings, m.Fallbacks, m.UpstreamState, m.InFlight, m.SessionSwitches, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.Gauge("prompt_prefix_kept_ratio", "Share of the prompts of conversations under way in which what was added before went out again byte for byte.", m.keptRatio)
@@ -118,6 +120,12 @@ func (m *Metrics) prime() {
 		}
 	}
 	m.FailOpen.WithLabelValues("learn", "queue_full")
+	for _, reason := range []string{"error", "queue_full", "knowledge", "briefing"} {
+		m.FailOpen.WithLabelValues("ambient", reason)
+	}
+	for _, result := range []string{"model", "rules", "nothing", "failed"} {
+		m.Briefings.WithLabelValues(result)
+	}
 	for _, reason := range []string{"rate_limited", "overloaded", "timeout", "unreachable", "refused", "overflow"} {
 		m.Fallbacks.WithLabelValues(reason)
 	}
