@@ -19,6 +19,7 @@ const (
 	monthPeople   = 50
 	monthChannels = 20
 	monthPrivate  = 6 // of the channels
+	monthAlone    = 5 // of the people: they write to agents alone, too
 )
 
 // monthZones is where the agents' days begin. In the month's first week clocks
@@ -78,10 +79,10 @@ func (m *month) tell(t testing.TB, from time.Time, n int) {
 	posted := make([]Posted, n)
 	for i := range posted {
 		agent := slices.Sorted(maps.Keys(m.zones))[m.rand.IntN(len(m.zones))]
-		user, channel := fmt.Sprintf("user%d", m.rand.IntN(monthPeople)), ""
-		place := m.rand.IntN(monthChannels + monthChannels/10)
-		if place < monthChannels {
-			channel = fmt.Sprintf("channel%d", place)
+		person, place := m.rand.IntN(monthPeople), m.rand.IntN(monthChannels)
+		user, channel := fmt.Sprintf("user%d", person), fmt.Sprintf("channel%d", place)
+		if person < monthAlone && i%2 == 0 {
+			place, channel = monthChannels, ""
 		}
 		scope, err := NewScope("acme", agent, user, channel, place < monthPrivate)
 		if err != nil {
@@ -95,7 +96,7 @@ func (m *month) tell(t testing.TB, from time.Time, n int) {
 		h := hall{"acme", agent, scope.Audience()}
 		m.want[dayKey(h, at.In(m.zones[agent]).Format(time.DateOnly))]++
 		m.halls[h], m.last[h] = scope, at
-		if i%10 == 0 {
+		if m.rand.IntN(10) == 0 {
 			m.s.Hear(scope, Heard{
 				Session: "of " + channel + user, Process: "channel", Placed: true, Platform: "slack", ChannelName: channel, UserName: "Person " + user,
 				Words: "How is the ticket?", Voices: []Voice{{Name: "Person " + user, User: true, Text: "How is the ticket?"}}, NewTurn: true, At: at,
@@ -175,10 +176,10 @@ func (m *month) bytes(t testing.TB) (n int64) {
 	return n
 }
 
-// TestMonth plays a tenth of the month's events; the benchmark plays all.
+// TestMonth plays a fortieth of the month's events; the benchmark plays all.
 func TestMonth(t *testing.T) {
-	const cache = 256 << 10 // less than all that is asked for
-	m := playMonth(t, monthEvents/10, func(cfg *Config) { cfg.CacheBytes = cache })
+	const cache = 32 << 10 // less than all that is asked for
+	m := playMonth(t, monthEvents/40, func(cfg *Config) { cfg.CacheBytes = cache })
 	m.now.set(monthEnd.Add(24 * time.Hour)) // the month is over everywhere
 	m.ask(t)
 	if got := m.days(t); !maps.Equal(got, m.want) {
@@ -200,7 +201,7 @@ func TestMonth(t *testing.T) {
 	m.now.set(monthEnd.Add(10 * 24 * time.Hour))
 	m.tell(t, m.now.now().Add(-30*time.Minute), 1)
 	limit := m.now.now().Add(-30 * 24 * time.Hour).UnixMilli()
-	if old, young := m.count(t, "SELECT count(*) FROM events WHERE at < ?", limit), m.count(t, "SELECT count(*) FROM events"); old > 0 || young < monthEvents/10/2 {
+	if old, young := m.count(t, "SELECT count(*) FROM events WHERE at < ?", limit), m.count(t, "SELECT count(*) FROM events"); old > 0 || young < monthEvents/40/2 {
 		t.Errorf("%d events are older than 30 days and %d are there", old, young)
 	}
 	if got := len(m.days(t)); got < len(m.want)-1 {
