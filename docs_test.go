@@ -198,7 +198,7 @@ func TestAPIListsEverything(t *testing.T) {
 func TestLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)[^):]*\)`)
 	var docs []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*/*.md", "examples/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -49,10 +49,7 @@ type app struct {
 
 // startApp listens, opens the stores and serves. The caller must close it.
 func startApp(ctx context.Context, cfg config.Config, o IO, logger *slog.Logger) (_ *app, err error) {
-	a := &app{cfg: cfg, clock: o.Clock, logger: logger, serving: make(chan struct{}), served: make(chan error, 1)}
-	if a.clock == nil {
-		a.clock = time.Now
-	}
+	a := &app{cfg: cfg, clock: o.now, logger: logger, serving: make(chan struct{}), served: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.release())

@@ -35,6 +35,14 @@ func (o IO) getenv(name string) string {
 	return ""
 }
 
+// now is the present time.
+func (o IO) now() time.Time {
+	if o.Clock == nil {
+		return time.Now()
+	}
+	return o.Clock()
+}
+
 type command struct {
 	name, about string
 	run         func(ctx context.Context, args []string, o IO) error

@@ -69,8 +69,17 @@ func runDemo(ctx context.Context, args []string, o IO) (err error) {
 	f := flags("demo")
 	keep := f.Bool("keep", false, "go on serving afterwards, until interrupted")
 	asJSON := f.Bool("json", false, "write one JSON object a turn")
+	play := f.String("play", "", "`DIR` of a script to play in its own time instead, such as examples/team-channel; shows the prompt of its last message")
+	placement := f.String("placement", "epoch", "with -play: assemble.placement, `epoch` or system")
 	if err := parse(f, args, o); err != nil {
 		return err
+	}
+	if *play != "" {
+		request, err := playScript(ctx, *play, map[string]string{"assemble.placement": *placement}, o)
+		if err != nil {
+			return err
+		}
+		return showPrompt(request, o.Out)
 	}
 	dir, err := os.MkdirTemp("", "understudy-demo-")
 	if err != nil {

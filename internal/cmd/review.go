@@ -43,7 +43,7 @@ func runReview(ctx context.Context, args []string, o IO) error {
 		return err
 	}
 	report := review.Prompt(text, review.Options{
-		Now: time.Now(), Tokens: assemble.EstimateTokens, Claims: claims, Expected: expected, Secret: func(line string) bool { return memory.Redact(line) != line || hidden(line) },
+		Now: o.now(), Tokens: assemble.EstimateTokens, Claims: claims, Expected: expected, Secret: func(line string) bool { return memory.Redact(line) != line || hidden(line) },
 		Injection: func(line string, note bool) string {
 			if v := memory.Scan(line); v.Action != memory.Allow && (note || !v.Guess()) {
 				return v.Reason
