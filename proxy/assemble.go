@@ -37,6 +37,8 @@ func (x *exchange) stepAssemble(ctx context.Context) error {
 		x.surround(ctx, in, opening)
 		return x.recall(ctx, in, opening)
 	})
+	x.s.frames.put(x.frames) // no plan keeps them
+	x.frames = nil
 	if err != nil {
 		return &stepError{"memory", err}
 	}
@@ -243,43 +245,51 @@ func (x *exchange) recall(ctx context.Context, in *assemble.Input, opening bool)
 }
 
 // place sorts what memory knows into the sections of a prompt. A conversation's
-// first turn shows all of them; later turns show of Recalled what is new.
+// first turn shows all of them; later turns show of Recalled what is new. The
+// frames lie in x.frames, side by side.
 func (x *exchange) place(in *assemble.Input, found *memory.Recalled, brief *memory.Brief) {
-	in.State, in.ActiveWork = x.frames(brief.State), x.frames(brief.Work)
+	if x.frames == nil {
+		x.frames = x.s.frames.get()
+	}
+	x.frames = slices.Grow(x.frames[:0], len(brief.State)+len(brief.Work)+len(brief.Changes)+len(found.Items)+len(found.Pinned))
+	in.State, in.ActiveWork = x.addFrames(brief.State), x.addFrames(brief.Work)
+	from := len(x.frames)
 	for i := range brief.Changes {
 		c := &brief.Changes[i]
 		if !x.inSight(&c.Item) {
-			f := frame(&c.Item)
+			f := frameOf(&c.Item)
 			f.Was = c.Was
-			in.RecentChanges = append(in.RecentChanges, f)
+			x.frames = append(x.frames, f)
 		}
 	}
+	in.RecentChanges = slices.Clip(x.frames[from:])
 	for _, name := range brief.Entities {
 		in.KeyEntities = append(in.KeyEntities, assemble.Entity{Name: name})
 	}
-	pinned := x.frames(found.Pinned)
-	for i := range pinned {
-		if pinned[i].Type == string(memory.Identity) {
-			in.LearnedIdentity = append(in.LearnedIdentity, pinned[i])
-		} else {
-			in.Preferences = append(in.Preferences, pinned[i])
-		}
+	from = len(x.frames)
+	x.addFrames(found.Items)
+	pinned := x.addFrames(found.Pinned)
+	in.Recalled = slices.Clip(x.frames[from:])
+	n := 0 // Who the user is comes first.
+	for n < len(pinned) && pinned[n].Type == string(memory.Identity) {
+		n++
 	}
-	in.Recalled = append(x.frames(found.Items), pinned...)
+	in.LearnedIdentity, in.Preferences = pinned[:n], pinned[n:]
 }
 
-// frames makes frames of the memories that the conversation doesn't say.
-func (x *exchange) frames(items []memory.Item) []assemble.Frame {
-	out := make([]assemble.Frame, 0, len(items))
+// addFrames adds frames of the memories that the conversation doesn't say to
+// x.frames, which has room for them, and returns them.
+func (x *exchange) addFrames(items []memory.Item) []assemble.Frame {
+	from := len(x.frames)
 	for i := range items {
 		if item := &items[i]; !x.inSight(item) {
-			out = append(out, frame(item))
+			x.frames = append(x.frames, frameOf(item))
 		}
 	}
-	return out
+	return slices.Clip(x.frames[from:])
 }
 
-func frame(item *memory.Item) assemble.Frame {
+func frameOf(item *memory.Item) assemble.Frame {
 	return assemble.Frame{
 		ID: item.ID, Type: string(item.Type), Content: item.Content, Importance: item.Importance,
 		CreatedAt: item.CreatedAt, Personal: item.User != "",

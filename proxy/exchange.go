@@ -40,8 +40,9 @@ type exchange struct {
 	shape    scoring.Shape
 	request  routing.Request // what routing was asked, for a fallback
 	decision routing.Decision
-	edits    []chat.Edit // of the body, but for the model's and the prompt's
-	added    []chat.Edit // what assembly adds to the prompt
+	edits    []chat.Edit      // of the body, but for the model's and the prompt's
+	added    []chat.Edit      // what assembly adds to the prompt
+	frames   []assemble.Frame // what memory brings, while a prompt is planned
 	prompt   assemble.Plan
 	seen     capture // what is kept for looking at it
 

@@ -107,9 +107,10 @@ type Server struct {
 	app       *fiber.App
 	started   time.Time
 	upstreams map[string]*upstream
-	buffers   buffers
-	seed      maphash.Seed // of frame
-	steps     seldom       // log lines of smart steps that fail
+	buffers   buffers[byte]           // of request bodies
+	frames    buffers[assemble.Frame] // of what memory brings
+	seed      maphash.Seed            // of frame
+	steps     seldom                  // log lines of smart steps that fail
 	captures  *captures
 	clients   clients
 	trial     trial

@@ -158,6 +158,9 @@ func (v *View) AskUsage() (e Edit, ok bool) {
 	return Edit{}, false
 }
 
+// escapedGap is the empty line between a text of ours and the client's.
+const escapedGap = `\n\n`
+
 // AppendSystem adds text after the client's leading system or developer
 // message: inside its string, or as one more text part, so after any cached
 // one. Without such a message one is put in front. ok is false when there is
@@ -176,10 +179,12 @@ func (v *View) AppendSystem(text string) (e Edit, ok bool) {
 	switch m.Kind {
 	case KindString:
 		at := m.Content.End - 1
+		var b []byte
 		if at > m.Content.Start+1 { // the client's own text is not empty
-			text = "\n\n" + text
+			b = slices.Grow(b, len(escapedGap)+len(text)+len(text)/32)
+			b = append(b, escapedGap...)
 		}
-		return Edit{Span{at, at}, appendEscaped(nil, text)}, true
+		return Edit{Span{at, at}, appendEscaped(b, text)}, true
 	case KindParts:
 		at := m.Content.End - 1
 		var b []byte
@@ -204,7 +209,7 @@ func (v *View) PrefixUser(i int, text string) (e Edit, ok bool) {
 	at := m.Content.Start + 1
 	switch m.Kind {
 	case KindString:
-		return Edit{Span{at, at}, appendEscaped(nil, text+"\n\n")}, true
+		return Edit{Span{at, at}, append(appendEscaped(nil, text), escapedGap...)}, true
 	case KindParts:
 		b := appendTextPart(nil, text)
 		if m.parts[0] < m.parts[1] {
