@@ -42,7 +42,7 @@ func (s *Server) chat(c *fiber.Ctx) error {
 	if err := ctx.Conn().SetReadDeadline(time.Time{}); err != nil {
 		return x.reject(err)
 	}
-	x.stop = watchSoon(ctx.Conn(), x.cancel.cancel)
+	x.stop = s.watches.soon(ctx.Conn(), x.cancel.cancel)
 	resp, err := x.dispatch(ctx, out)
 	x.release(out)
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *Server) fetchModels(ctx *fasthttp.RequestCtx) ([]byte, *response, error
 	req.Header.Del(fasthttp.HeaderAcceptEncoding)
 	u.address(req, "/models"+queryString(ctx))
 	var cancel canceller
-	stop := watchSoon(ctx.Conn(), cancel.cancel)
+	stop := s.watches.soon(ctx.Conn(), cancel.cancel)
 	defer stop()
 	resp, err := u.do(req, &cancel)
 	if err != nil {

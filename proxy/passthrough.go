@@ -110,7 +110,7 @@ func (p *passage) send(c *fiber.Ctx) (*response, error) {
 // watch begins once nobody reads from the client's connection any more.
 func (p *passage) watch() {
 	if p.client.SetReadDeadline(time.Time{}) == nil {
-		p.stop = watchSoon(p.client, p.cancel.cancel)
+		p.stop = p.s.watches.soon(p.client, p.cancel.cancel)
 	}
 }
 

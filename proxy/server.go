@@ -113,6 +113,7 @@ type Server struct {
 	steps     seldom                  // log lines of smart steps that fail
 	captures  *captures
 	clients   clients
+	watches   watches
 	trial     trial
 	forgets   atomic.Int64 // calls that made memory forget something
 }
@@ -229,6 +230,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		case <-time.After(cutWait):
 		}
 	}
+	s.watches.close()
 	for _, u := range s.upstreams {
 		u.close()
 	}
