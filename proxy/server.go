@@ -218,7 +218,19 @@ func (s *Server) newApp() *fiber.App {
 }
 
 // Serve accepts connections until Shutdown. It returns nil after one.
-func (s *Server) Serve(ln net.Listener) error { return s.app.Listener(ln) }
+func (s *Server) Serve(ln net.Listener) error { return s.app.Listener(quickListener{ln}) }
+
+// quickListener makes what it accepts quick.
+type quickListener struct{ net.Listener }
+
+// Accept is that of the listener inside.
+func (l quickListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return quick(conn), nil
+}
 
 // Shutdown stops accepting and waits for running requests until ctx ends, then
 // cuts off what is left, so that it is accounted before Shutdown returns.

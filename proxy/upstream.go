@@ -112,7 +112,7 @@ func newUpstream(cfg UpstreamConfig) (*upstream, error) {
 		cfg: cfg, host: u.Host, path: strings.TrimRight(u.EscapedPath(), "/"),
 		pool: &fasthttp.HostClient{
 			Addr:                fasthttp.AddMissingPort(u.Host, secure),
-			Dial:                func(addr string) (net.Conn, error) { return dialer.Dial("tcp", addr) },
+			Dial:                func(addr string) (net.Conn, error) { return dial(dialer, addr) },
 			IsTLS:               secure,
 			TLSConfig:           &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()},
 			MaxConns:            cfg.MaxConns,
@@ -122,6 +122,14 @@ func newUpstream(cfg UpstreamConfig) (*upstream, error) {
 			WriteTimeout:        cfg.Connect, // of connecting, TLS handshake included: writing has deadlines of ours
 		},
 	}, nil
+}
+
+func dial(d *net.Dialer, addr string) (net.Conn, error) {
+	conn, err := d.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return quick(conn), nil
 }
 
 func (u *upstream) close() { u.pool.CloseIdleConnections() }

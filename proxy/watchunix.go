@@ -7,8 +7,6 @@ import (
 	"net"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // watch calls gone, once and from another goroutine, when the peer of conn
@@ -62,18 +60,6 @@ const (
 	peekedBytes
 	peekedEnd
 )
-
-func peek(fd uintptr) peeked {
-	var b [1]byte
-	n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-	switch {
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
-		return peekedNothing
-	case err == nil && n > 0:
-		return peekedBytes
-	}
-	return peekedEnd
-}
 
 // rawConn reaches the socket below conn, through TLS; nil when there is none.
 func rawConn(conn net.Conn) syscall.RawConn {
