@@ -257,7 +257,7 @@ func (x *exchange) place(in *assemble.Input, found *memory.Recalled, brief *memo
 	for i := range brief.Changes {
 		c := &brief.Changes[i]
 		if !x.inSight(&c.Item) {
-			f := frameOf(&c.Item)
+			f := frame(&c.Item)
 			f.Was = c.Was
 			x.frames = append(x.frames, f)
 		}
@@ -283,13 +283,13 @@ func (x *exchange) addFrames(items []memory.Item) []assemble.Frame {
 	from := len(x.frames)
 	for i := range items {
 		if item := &items[i]; !x.inSight(item) {
-			x.frames = append(x.frames, frameOf(item))
+			x.frames = append(x.frames, frame(item))
 		}
 	}
 	return slices.Clip(x.frames[from:])
 }
 
-func frameOf(item *memory.Item) assemble.Frame {
+func frame(item *memory.Item) assemble.Frame {
 	return assemble.Frame{
 		ID: item.ID, Type: string(item.Type), Content: item.Content, Importance: item.Importance,
 		CreatedAt: item.CreatedAt, Personal: item.User != "",
