@@ -3,6 +3,7 @@ package ambient
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,11 @@ func TestRecentDoings(t *testing.T) {
 	now.set(noon.Add(time.Second))
 	m := Moment{Session: "day", Platform: "slack", Opening: true}
 	want := []string{"**Sarah** — last said: “Hello”. Recent: shipped the reconnect fix (11:00); chose NATS (2026-03-17 10:00)", "**Bo** — last said: “hi”."}
+	board := m
+	board.Voices = []Voice{{Name: "Sarah", User: true}, {Name: "Bo"}}
+	if got := texts(around(t, s, private, board).Participants); len(got) != 2 || !strings.HasSuffix(got[1], "Recent: shipped the reconnect fix (11:00); let Bo go (10:00)") {
+		t.Errorf("Sarah's own channel is told %q", got)
+	}
 	if diff := cmp.Diff(want, texts(around(t, s, bo, m).Participants)); diff != "" {
 		t.Errorf("Bo is told (-want +got):\n%s", diff)
 	}
@@ -179,6 +185,28 @@ func TestPeopleAreBounded(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("after %v there are %v rows, want %v", tt.after, got, tt.want)
+		}
+	}
+}
+
+// TestWhoIsPresentWhere holds that who takes part in a private channel is not told elsewhere, even in the same session.
+func TestWhoIsPresentWhere(t *testing.T) {
+	s, _ := testStore(t, func(c *Config) { c.People.Min = 1 })
+	says(t, s, place(t, "U1", "P1", true), "day", "Sarah", "hello")
+	says(t, s, place(t, "U2", "C1", false), "day", "Bo", "hello")
+	for _, tt := range []struct {
+		name  string
+		scope Scope
+		want  []string
+	}{
+		{"in the open", place(t, "U2", "C1", false), []string{"**Bo** — last said: “hello”."}},
+		{"in private", place(t, "U1", "P1", true), []string{"**Bo** — last said: “hello”.", "**Sarah** — last said: “hello”."}},
+		{"in another private channel", place(t, "U1", "P2", true), []string{"**Bo** — last said: “hello”."}},
+	} {
+		got := texts(around(t, s, tt.scope, Moment{Session: "day", Opening: true}).Participants)
+		slices.Sort(got)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
