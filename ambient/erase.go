@@ -8,18 +8,19 @@ import (
 
 const (
 	deleteEventsOf  = `DELETE FROM events WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND (user = ?3 OR audience = 'u/' || ?3)`
+	deleteRunsOf    = `DELETE FROM runs WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND (user = ?3 OR audience = 'u/' || ?3)`
 	deleteDigestsOf = `DELETE FROM digests WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND audience = 'u/' || ?3`
 	selectDigestsOf = `SELECT id, agent, audience, kind, day, first_seq, last_seq, last_at FROM digests
 		WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND EXISTS (SELECT 1 FROM json_each(users) WHERE value = ?3)`
 )
 
-// eraseEvents deletes what happened by or for a user, with one agent or, when that is empty, all. Digests that may hold
+// eraseEvents deletes what happened by or for a user, runs too, with one agent or, when that is empty, all. Digests that may hold
 // their words are made anew of what is left, or deleted when that isn't there any more. done brings RAM up to it.
 func (s *Store) eraseEvents(ctx context.Context, tx *sql.Tx, tenant, agent, user string) (n int64, done func(), err error) {
 	if user == "" {
 		return 0, func() {}, nil
 	}
-	for i, query := range []string{deleteEventsOf, deleteDigestsOf} {
+	for i, query := range []string{deleteEventsOf, deleteRunsOf, deleteDigestsOf} {
 		res, err := tx.ExecContext(ctx, query, tenant, agent, user)
 		if err != nil {
 			return 0, nil, err

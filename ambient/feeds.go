@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,15 +31,16 @@ type feed struct {
 	mu      sync.Mutex // guards what follows, and is held while the file is read
 	day     string     // that it was filled for; empty: it must be
 	lastSeq int64      // what is in tail or in a paragraph
-	asked   bool       // the writer was asked for a paragraph
+	asked   bool       // the writer was asked to tend to it
 	heard
 }
 
-// heard is a feed's content. Slices only grow at their end, so that a copy of it stays as it is.
+// heard is a feed's content. Slices grow at their end or are replaced, so that a copy of it stays as it is.
 type heard struct {
 	tail       []tailLine // events of the day that no paragraph holds
 	paragraphs []digest   // of the day, by time
 	days       []digest   // summaries of the days before, by time
+	runs       []run      // that are under way, or ended within the hour, the newest first
 }
 
 // tailLine is an event as it will be told.
@@ -113,6 +115,7 @@ func (h *heard) size() int {
 	for i := range h.tail {
 		bytes += lineOverhead + len(h.tail[i].text) + len(h.tail[i].Summary)
 	}
+	bytes += len(h.runs) * lineOverhead
 	for _, list := range [][]digest{h.paragraphs, h.days} {
 		for i := range list {
 			bytes += lineOverhead + len(list[i].text)
@@ -157,6 +160,23 @@ func (s *Store) hearNew(events []told) {
 			s.feeds.weigh(f, bytes)
 		}
 	}
+}
+
+// heardOf notes in RAM when a run was heard of last.
+func (fs *feeds) heardOf(r *run) {
+	f := fs.known(r.hall)
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	runs := slices.Clone(f.runs)
+	for i := range runs {
+		if runs[i].session == r.session && runs[i].kind == r.kind {
+			runs[i].last = r.last
+		}
+	}
+	f.runs = runs
 }
 
 // lineTokens is what a line costs beside its text: a dash, brackets, a label.
@@ -218,6 +238,9 @@ func (s *Store) read(ctx context.Context, d hallDay) (out heard, lastSeq int64, 
 		tail[i].day = d.day
 		out.tail = append(out.tail, s.lineOf(tail[i]))
 		lastSeq = tail[i].seq
+	}
+	if out.runs, err = readRuns(ctx, tx, d.hall, selectRuns, d.tenant, d.agent, d.audience, s.cfg.Clock().Add(-runKept).UnixMilli()); err != nil {
+		return out, 0, err
 	}
 	days, err := unclosed(ctx, tx, d)
 	if err != nil {

@@ -46,6 +46,8 @@ type Config struct {
 	WorkingTokens int
 	// EventsTTL is how long events are kept. Summaries of whole days stay. 0: 30 days.
 	EventsTTL time.Duration
+	// RunIdle is after how long without a request a worker's, branch's or timetable's run has ended. 0: 5 minutes.
+	RunIdle time.Duration
 	// CacheBytes bounds what is held in RAM to make prompts of. 0: 32 MiB.
 	CacheBytes int
 }
@@ -154,6 +156,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.EventsTTL <= 0 {
 		cfg.EventsTTL = 30 * 24 * time.Hour
+	}
+	if cfg.RunIdle <= 0 {
+		cfg.RunIdle = 5 * time.Minute
 	}
 	if cfg.CacheBytes <= 0 {
 		cfg.CacheBytes = 32 << 20
@@ -312,18 +317,19 @@ func (s *Store) transact(jobs []job) (err error) {
 // purgeEvery is how often what is past its time is looked for.
 const purgeEvery = time.Hour
 
-// purge deletes events past their time, and the paragraphs of such days. Summaries of whole days stay.
+// purge deletes events and runs past their time, and the paragraphs of such days. Summaries of whole days stay.
 func (s *Store) purge(ctx context.Context, tx *sql.Tx) error {
 	now := s.cfg.Clock()
 	if now.Sub(s.purged) < purgeEvery {
 		return nil
 	}
 	limit := now.Add(-s.cfg.EventsTTL)
-	if _, err := tx.ExecContext(ctx, "DELETE FROM events WHERE at < ?", limit.UnixMilli()); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "DELETE FROM digests WHERE kind = 'paragraph' AND last_at < ?", limit.UnixMilli()); err != nil {
-		return err
+	for _, query := range []string{
+		"DELETE FROM events WHERE at < ?", "DELETE FROM digests WHERE kind = 'paragraph' AND last_at < ?", "DELETE FROM runs WHERE last < ?",
+	} {
+		if _, err := tx.ExecContext(ctx, query, limit.UnixMilli()); err != nil {
+			return err
+		}
 	}
 	if err := purgePeople(ctx, tx, now); err != nil {
 		return err

@@ -77,6 +77,8 @@ type Heard struct {
 	Words       string    // the newest human text, empty when the request's last message isn't a human's
 	Voices      []Voice   // as in Moment; nil unless NewTurn
 	NewTurn     bool      // the newest message is the human's, not a step of a tool loop
+	Final       bool      // the answer calls no tool
+	Answer      string    // its text, or the beginning of it
 	Failed      string    // why there is no good answer: the outcome in the ledger; empty when there is one
 	Model       string    // that answered
 	At          time.Time // when the request came
@@ -87,6 +89,6 @@ func (s *Store) Hear(scope Scope, h Heard) bool {
 	if s.graves.hold(scope, h.At) {
 		return true // the user was erased while the request ran
 	}
-	people, channel := s.hearPeople(scope, &h), s.hearChannel(scope, &h)
-	return people && channel
+	people, channel, run := s.hearPeople(scope, &h), s.hearChannel(scope, &h), s.hearRun(scope, &h)
+	return people && channel && run
 }

@@ -30,7 +30,7 @@ func (s *Store) workingMemory(ctx context.Context, v *View, scope Scope, m *Mome
 		if err != nil {
 			return err
 		}
-		s.paragraphLater(h, &got, m.At)
+		s.tendLater(h, &got, m.At)
 		all.tail = append(all.tail, got.tail...)
 		all.paragraphs = append(all.paragraphs, got.paragraphs...)
 		all.days = append(all.days, got.days...)
@@ -46,22 +46,30 @@ func (s *Store) workingMemory(ctx context.Context, v *View, scope Scope, m *Mome
 	return nil
 }
 
-// paragraphLater asks the writer for a paragraph when the first event that none holds is old. Until it is made the events
-// are told one by one.
-func (s *Store) paragraphLater(h hall, got *heard, now time.Time) {
-	if len(got.tail) == 0 || now.Sub(got.tail[0].At) < paragraphAge {
+// tendLater asks the writer, once, for what time alone makes due: a paragraph when the first event that none holds is
+// old, and the end of runs that nothing was heard of. Until it is done things are told as they are.
+func (s *Store) tendLater(h hall, got *heard, now time.Time) {
+	old := len(got.tail) > 0 && now.Sub(got.tail[0].At) >= paragraphAge
+	silent := slices.ContainsFunc(got.runs, func(r run) bool { return r.open && now.Sub(r.last) > s.cfg.RunIdle })
+	if !old && !silent {
 		return
 	}
 	f := s.feeds.get(h)
 	f.mu.Lock()
-	asked := f.asked
-	f.asked = true
-	f.mu.Unlock()
-	if asked {
+	defer f.mu.Unlock()
+	if f.asked {
 		return
 	}
-	d := hallDay{h, got.tail[0].day}
-	s.laterSum(func(w *summing, ctx context.Context, tx *sql.Tx) error { return w.paragraphIfDue(ctx, tx, d) })
+	d := hallDay{h, f.day}
+	f.asked = s.writeRuns(func(w *runWriting, ctx context.Context, tx *sql.Tx) error {
+		if err := w.endSilent(ctx, tx, h, now); err != nil {
+			return err
+		}
+		if err := w.record(ctx, tx, w.events); err != nil {
+			return err
+		}
+		return w.paragraphIfDue(ctx, tx, d)
+	})
 }
 
 // page is a Working Memory that is being written.

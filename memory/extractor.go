@@ -144,7 +144,7 @@ func (x *extractor) read(e Exchange) error {
 		return err
 	}
 
-	return x.store.writeAll([]lesson{{exchange: e, hash: e.Scope.hash("exchange", words), drafts: found, again: true}})
+	return x.store.writeAll([]lesson{{exchange: e, hash: e.Scope.hash("exchange", words), drafts: found, again: true, news: x.store.cfg.OnNews != nil}})
 }
 
 // beside returns what the rules haven't found.

@@ -33,6 +33,8 @@ type Exchange struct {
 	Scope     Scope
 	Session   string
 	Channel   string
+	Private   bool   // what is said in the channel is for its members alone
+	Name      string // what the user is called; for News alone
 	RequestID string
 	At        time.Time // when it was said; zero: now
 
@@ -323,15 +325,43 @@ func (s *Store) writeAll(lessons []lesson) error {
 
 		return fmt.Errorf("writing %d exchanges: %w", len(lessons), err)
 	}
-	for _, l := range done {
-		s.cfg.OnLearned(l.typ, l.outcome)
+	for i := range done {
+		l := &done[i]
+		s.cfg.OnLearned(l.typ, l.Outcome.Outcome)
+		if s.cfg.OnNews != nil && (l.Outcome.Outcome == Stored || l.Outcome.Outcome == Superseded) {
+			s.cfg.OnNews(l.news())
+		}
 	}
 
 	return nil
 }
 
-// learned is one count for OnLearned.
+// learned is what became of one statement of an exchange.
 type learned struct {
-	typ     Type
-	outcome string
+	Outcome
+	exchange *Exchange
+	typ      Type
+	content  string
+	was      string // of the memory whose place it took, if news of it are wanted
+}
+
+// News is a memory that was stored because of what somebody said.
+type News struct {
+	Tenant, Agent, User string
+	Channel             string
+	Private             bool
+	Session, Name       string
+	At                  time.Time // when it was said
+	Type                Type
+	Content             string // as stored: one line, secrets redacted
+	Was                 string // what it took the place of, "" for nothing
+}
+
+func (l *learned) news() News {
+	e := l.exchange
+
+	return News{
+		Tenant: e.Scope.tenant, Agent: e.Scope.agent, User: e.Scope.user, Channel: e.Channel, Private: e.Private,
+		Session: e.Session, Name: e.Name, At: e.At, Type: l.typ, Content: l.content, Was: l.was,
+	}
 }

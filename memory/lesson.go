@@ -27,6 +27,8 @@ type lesson struct {
 	// again says that the exchange has been learned before: its turns are there.
 	again bool
 
+	news bool // somebody wants to hear what took the place of what
+
 	// What was said, secrets redacted; "" unless turns are captured.
 	userTurn, assistantTurn string
 }
@@ -37,7 +39,7 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 	if e.Scope.check() != nil || strings.TrimSpace(text) == "" {
 		return lesson{}, false
 	}
-	l := lesson{exchange: e, drafts: extractAfter(e.BeforeText, text)}
+	l := lesson{exchange: e, drafts: extractAfter(e.BeforeText, text), news: s.cfg.OnNews != nil}
 	s.complete(l.drafts, e, text)
 	if s.cfg.Capture == CaptureTurns {
 		l.userTurn, l.assistantTurn = Redact(text), Redact(cleanText(stripInjected(e.AssistantText)))
@@ -100,7 +102,13 @@ func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
 				return nil, err
 			}
 		}
-		done = append(done, learned{d.typ, out.Outcome})
+		became := learned{Outcome: out, exchange: &l.exchange, typ: d.typ}
+		if l.news {
+			if err = became.describe(ctx, tx, d); err != nil {
+				return nil, err
+			}
+		}
+		done = append(done, became)
 		if before != 0 && n > before && follows(d.content) {
 			if _, err = tx.ExecContext(ctx, insertEdge, n, before, edgeResult); err != nil {
 				return nil, err
@@ -115,6 +123,24 @@ func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
 	}
 
 	return done, nil
+}
+
+const selectWas = `SELECT content FROM memories WHERE tenant = ? AND agent = ? AND user = ? AND status = 'active' AND superseded_by <> '' AND superseded_by = ?
+	ORDER BY valid_to DESC LIMIT 1`
+
+// describe adds what news tell of a memory.
+func (l *learned) describe(ctx context.Context, tx *txn, d draft) error {
+	l.content = prepare(d.content)
+	if l.Outcome.Outcome != Superseded {
+		return nil
+	}
+	scope := l.exchange.Scope
+	err := tx.QueryRowContext(ctx, selectWas, scope.tenant, scope.agent, scope.user, l.ID).Scan(&l.was)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+
+	return err
 }
 
 // writeTurns stores what was said and returns the exchange's row, or 0 when

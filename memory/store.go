@@ -72,6 +72,11 @@ type Config struct {
 	// several goroutines and must not call the store.
 	OnLearned func(Type, string)
 
+	// OnNews, if set, is told of each memory that was stored because of what
+	// somebody said, once it is in the file. The same holds for it as for
+	// OnLearned, and it must not block: what is learned next waits for it.
+	OnNews func(News)
+
 	// OnIndex, if set, is told of each recall whether the index answered it
 	// (true) or the file did. The same holds for it as for OnLearned.
 	OnIndex func(hit bool)

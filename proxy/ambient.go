@@ -113,7 +113,10 @@ func (x *exchange) hearAll() {
 		ChannelName: x.who.channelName, UserName: x.who.userName, NewTurn: x.newTurn(), Model: x.entry.RoutedModel, At: x.at,
 	}
 	if h.NewTurn {
-		h.Words, h.Voices = x.words, x.voices()
+		h.Words, h.Voices = x.words, x.heard
+	}
+	if h.Final = x.answer.Finished && !x.answer.Calls; h.Final && x.isRun() {
+		h.Answer = x.answer.Text()
 	}
 	if x.entry.Outcome != ledger.OutcomeOK {
 		h.Failed = x.entry.Outcome

@@ -29,7 +29,7 @@ func (s *Server) addEvents(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	posted, many, err := parseEvents(body, adminTenant(c), time.Now())
+	posted, many, err := parseEvents(body, adminTenant(c), time.Now(), s.cfg.PrivateChannel)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,9 @@ func (s *Server) addEvents(c *fiber.Ctx) error {
 }
 
 // parseEvents reads the body of a call that posts events; many is true for an
-// array. The error is a *chat.Error that names the field.
-func parseEvents(body []byte, tenant string, now time.Time) (posted []ambient.Posted, many bool, err error) {
+// array. hides says which channels are private whatever an event says; nil: none.
+// The error is a *chat.Error that names the field.
+func parseEvents(body []byte, tenant string, now time.Time, hides func(id, name string) bool) (posted []ambient.Posted, many bool, err error) {
 	body = bytes.TrimSpace(body)
 	list := []json.RawMessage{body}
 	if many = len(body) > 0 && body[0] == '['; many {
@@ -63,7 +64,7 @@ func parseEvents(body []byte, tenant string, now time.Time) (posted []ambient.Po
 		if many {
 			at = "[" + strconv.Itoa(i) + "]."
 		}
-		p, err := parseEvent(raw, at, tenant, now)
+		p, err := parseEvent(raw, at, tenant, now, hides)
 		if err != nil {
 			return nil, many, err
 		}
@@ -73,7 +74,7 @@ func parseEvents(body []byte, tenant string, now time.Time) (posted []ambient.Po
 }
 
 // parseEvent reads one event; at is what stands before the names of its fields.
-func parseEvent(raw []byte, at, tenant string, now time.Time) (p ambient.Posted, err error) {
+func parseEvent(raw []byte, at, tenant string, now time.Time, hides func(id, name string) bool) (p ambient.Posted, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
 		return p, &chat.Error{
@@ -103,6 +104,7 @@ func parseEvent(raw []byte, at, tenant string, now time.Time) (p ambient.Posted,
 		return p, r.err
 	}
 	r.check(e, importance, now)
+	private = private || hides != nil && channel != "" && hides(channel, "")
 	scope, err := ambient.NewScope(tenant, cmp.Or(agent, "default"), user, channel, private)
 	if err != nil {
 		r.fail("agent", err.Error())

@@ -292,7 +292,7 @@ func (x *exchange) learn() {
 		return
 	}
 	queued := x.s.cfg.Memory.Learn(memory.Exchange{
-		Scope: scope, Session: x.session, Channel: x.who.channel, RequestID: x.id, At: x.at,
+		Scope: scope, Session: x.session, Channel: x.who.channel, Private: x.who.private, Name: x.who.userName, RequestID: x.id, At: x.at,
 		UserText: x.own, AssistantText: x.answer.Text(), BeforeText: x.before,
 	})
 	if !queued {

@@ -250,6 +250,9 @@ func (x *exchange) stepScore(context.Context) error {
 	x.score = x.s.cfg.Scorer.Score(x.words)
 	x.shape = scoring.DetectShape(x.words)
 	x.decision.Tier, x.scored = x.score.Tier, true
+	if x.s.cfg.Ambient != nil {
+		x.voices() // while the body is there
+	}
 	return nil
 }
 

@@ -71,6 +71,27 @@ CREATE TABLE syntheses (
   PRIMARY KEY (tenant, agent, user)
 ) STRICT, WITHOUT ROWID;
 
+-- What workers, branches and timetables do.
+CREATE TABLE runs (
+  tenant   TEXT NOT NULL,
+  agent    TEXT NOT NULL,
+  audience TEXT NOT NULL,
+  session  TEXT NOT NULL,
+  kind     TEXT NOT NULL, -- worker, branch or cron
+  channel  TEXT NOT NULL,
+  user     TEXT NOT NULL,
+  name     TEXT NOT NULL,
+  task     TEXT NOT NULL, -- one line, redacted
+  started  INTEGER NOT NULL,
+  last     INTEGER NOT NULL, -- when it was heard of last
+  open     INTEGER NOT NULL, -- 1: it has not ended
+  failed   TEXT NOT NULL, -- why its last request got no answer, '' when it got one
+  PRIMARY KEY (tenant, agent, audience, session, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX runs_by_time ON runs (tenant, agent, audience, last);
+CREATE INDEX runs_by_age ON runs (last);
+
 -- People, as platforms know them.
 CREATE TABLE humans (
   id         TEXT PRIMARY KEY, -- made of the four below

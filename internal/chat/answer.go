@@ -12,6 +12,7 @@ type Answer struct {
 	Usage    []byte // the last usage object, raw; nil if none came
 	Finished bool   // a finish_reason or [DONE] was seen
 	Cut      bool   // the model stopped because it had reached its limit
+	Calls    bool   // it calls tools
 	Failed   bool   // an error came inside a 200, or a body that is not JSON
 	text     []byte
 }
@@ -54,6 +55,7 @@ type chunk struct {
 	choices               int
 	says                  bool // a choice ends, or its delta or message holds something
 	finished, cut, failed bool
+	calls                 bool
 }
 
 // read walks an answer once. said names the field of a choice that holds its
@@ -93,6 +95,7 @@ func (a *Answer) read(data []byte, said string) (c chunk, ok bool) {
 	}
 	a.Finished = a.Finished || c.finished
 	a.Cut = a.Cut || c.cut
+	a.Calls = a.Calls || c.calls
 	a.Failed = a.Failed || c.failed
 	if room := maxAnswerText - len(a.text); c.content.Found() && room > 0 {
 		text := decode(data[c.content.Start:c.content.End])
@@ -156,11 +159,13 @@ func (c *chunk) walkSaid(w *walker) {
 	}
 	w.open('{')
 	for w.next('}') {
-		content := string(w.key()) == "content"
+		key := w.key()
+		content, calls := string(key) == "content", string(key) == "tool_calls" || string(key) == "function_call"
 		kind, at := w.peek(), w.skip()
 		if empty := kind == 'n' || kind == '"' && at.End-at.Start == 2; empty {
 			continue
 		}
+		c.calls = c.calls || calls && at.End-at.Start > len("[]")
 		if c.says = true; content && kind == '"' && c.choices == 0 {
 			c.content = at
 		}

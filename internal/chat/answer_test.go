@@ -12,12 +12,12 @@ import (
 type account struct {
 	Model, Usage, Text string
 	Finished, Failed   bool
-	Cut                bool
+	Cut, Calls         bool
 	Hidden             int // how many frames were the extra usage chunk
 }
 
 func accountOf(a *Answer, hidden int) account {
-	return account{a.Model, string(a.Usage), a.Text(), a.Finished, a.Failed, a.Cut, hidden}
+	return account{a.Model, string(a.Usage), a.Text(), a.Finished, a.Failed, a.Cut, a.Calls, hidden}
 }
 
 func TestAnswerFrames(t *testing.T) {
@@ -85,8 +85,9 @@ func TestAnswerFrames(t *testing.T) {
 		{"JSON that is no object", hello + "data: 7\n\ndata: []\n\ndata: null\n\n" + rest + stop + extra + done, hidden},
 		{
 			"tool calls", `data: {"model":"m-1","choices":[{"delta":{"content":null,"tool_calls":[{"function":{"arguments":{}}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
-			account{Model: "m-1", Finished: true},
+			account{Model: "m-1", Finished: true, Calls: true},
 		},
+		{"a list of no tool calls", strings.Replace(hello, `"content"`, `"tool_calls":[],"content"`, 1) + rest + stop + extra + done, hidden},
 		{"usage in the last choice, as Moonshot has it", hello + rest + strings.Replace(stop, `"stop"}`, `"stop","usage":`+usage+`}`, 1) + done, whole},
 		{"usage in a field of Groq's", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":{"id":"r-1","usage":`+usage+`}}`, 1) + done, whole},
 		{"usage in two places", hello + rest + strings.Replace(stop, `}]}`, `}],"x_groq":{"usage":{}},"usage":`+usage+`}`, 1) + done, whole},
@@ -124,7 +125,7 @@ func TestAnswerBody(t *testing.T) {
 			"the usual", `{"model":"m-1","choices":[{"message":{"role":"assistant","content":"Hi\n\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":12345678901234567890}}` + "\n",
 			account{Model: "m-1", Usage: `{"prompt_tokens":12345678901234567890}`, Text: "Hi\né", Finished: true},
 		},
-		{"tool calls", `{"model":"m","choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}`, account{Model: "m", Finished: true}},
+		{"tool calls", `{"model":"m","choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}`, account{Model: "m", Finished: true, Calls: true}},
 		{"cut at its limit", `{"model":"m","choices":[{"message":{"content":"x"},"finish_reason":"length"}]}`, account{Model: "m", Text: "x", Finished: true, Cut: true}},
 		{"usage null", `{"model":"m","choices":[],"usage":null}`, account{Model: "m"}},
 		{"error in a 200", `{"error":{"message":"no"}}`, account{Failed: true}},

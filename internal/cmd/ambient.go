@@ -22,13 +22,13 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	a.ambient, err = ambient.Open(ctx, ambient.Config{
 		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Version: Version(), Zone: zones(a.cfg),
 		Tokens: assemble.EstimateTokens, People: people(a.cfg.Ambient.Participants), Known: a.known,
-		WorkingTokens: a.cfg.Ambient.WorkingTokens, EventsTTL: a.cfg.Ambient.EventsTTL, CacheBytes: a.cfg.Ambient.CacheBytes,
 		Briefing: ambient.Briefing{
 			Timeout: a.cfg.Ambient.Briefing.Timeout, Relevance: a.cfg.Ambient.Briefing.Relevance, Recall: a.recallFor, Similar: a.similar,
 		},
 		Background: ambient.Background{
 			Ask: a.backgroundModel(), CallsPerHour: a.cfg.Ambient.Background.CallsPerHour, USDPerHour: a.cfg.Ambient.Background.USDPerHour,
 		},
+		WorkingTokens: a.cfg.Ambient.WorkingTokens, EventsTTL: a.cfg.Ambient.EventsTTL, CacheBytes: a.cfg.Ambient.CacheBytes, RunIdle: a.cfg.Ambient.RunIdle,
 		Clean: func(text string) (string, bool) {
 			text = memory.Redact(text)
 			return text, memory.Scan(text).Action == memory.Allow
@@ -54,5 +54,20 @@ func privateChannel(patterns []string) func(id, name string) bool {
 			}
 		}
 		return false
+	}
+}
+
+// hearNews tells the surroundings what memory has learned.
+func (a *app) hearNews(n memory.News) {
+	if a.ambient == nil {
+		return
+	}
+	scope, err := ambient.NewScope(n.Tenant, n.Agent, n.User, n.Channel, n.Private)
+	if err != nil {
+		return // what can't be a scope has no surroundings
+	}
+	l := ambient.Learned{Type: string(n.Type), Content: n.Content, Was: n.Was, Session: n.Session, Name: n.Name, At: n.At}
+	if !a.ambient.HearLearned(scope, l) {
+		a.metrics.FailOpen.WithLabelValues("ambient", "queue_full").Inc()
 	}
 }

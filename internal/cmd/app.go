@@ -173,6 +173,7 @@ func (a *app) openStores(ctx context.Context) (err error) {
 			}
 			a.metrics.Index.WithLabelValues(result).Inc()
 		},
+		OnNews:    a.hearNews,
 		OnLearned: func(t memory.Type, result string) { a.metrics.Learned.WithLabelValues(string(t), result).Inc() },
 	})
 	if err != nil {

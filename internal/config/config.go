@@ -228,6 +228,8 @@ type Ambient struct {
 	WorkingTokens int `yaml:"working_tokens"`
 	// EventsTTL is how long single events are kept. Summaries of whole days stay.
 	EventsTTL time.Duration `yaml:"events_ttl"`
+	// RunIdle is after how long without a request a worker's, branch's or timetable's run has ended.
+	RunIdle time.Duration `yaml:"run_idle"`
 	// CacheBytes bounds what is held in RAM to make prompts of.
 	CacheBytes int `yaml:"cache_bytes"`
 	// PrivateChannels are the ids or names of channels, with * and ? as in file names, whose members alone may know what

@@ -26,7 +26,7 @@ func Default() Config {
 			Embedder: Embedder{MinCosine: 0.6},
 		},
 		Ambient: Ambient{
-			Enabled: true, WorkingTokens: 1500, EventsTTL: 30 * 24 * time.Hour, CacheBytes: 32 << 20, KnowledgeWords: 500, PrivateChannels: []string{},
+			Enabled: true, WorkingTokens: 1500, EventsTTL: 30 * 24 * time.Hour, RunIdle: 5 * time.Minute, CacheBytes: 32 << 20, KnowledgeWords: 500, PrivateChannels: []string{},
 			Briefing:   Briefing{Timeout: 2 * time.Second, Relevance: 0.6},
 			Background: Background{CallsPerHour: 60},
 			Participants: Participants{

@@ -12,6 +12,7 @@ func (c *Config) checkAmbient(k *checker) {
 		}
 	}
 	k.atLeast("ambient.working_tokens", c.Ambient.WorkingTokens, 100)
+	k.positive("ambient.run_idle", c.Ambient.RunIdle)
 	k.atLeast("ambient.cache_bytes", c.Ambient.CacheBytes, 1<<20)
 	if c.Ambient.EventsTTL < 48*time.Hour { // a day must be there when it is summed up
 		k.add("ambient.events_ttl", "must be at least 48h, is %s", formatDuration(c.Ambient.EventsTTL))

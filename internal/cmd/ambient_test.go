@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/internal/config"
+)
+
+// TestEventsFromTraffic has what people decide and what workers do told to the next conversation of the agent.
+func TestEventsFromTraffic(t *testing.T) {
+	noLeaks(t)
+	a, upstream := start(t, func(*config.Config) {})
+	defer closeApp(t, a)
+	say := func(words string, headers ...string) {
+		t.Helper()
+		resp := post(t, a, `{"model":"auto","messages":[{"role":"user","content":"`+words+`"}]}`, headers...)
+		_, _ = io.Copy(io.Discard, resp.Body)
+	}
+	inChannel := []string{"X-User-Id", "ann", "X-User-Name", "Ann", "X-Channel-Id", "eng", "X-Session-Id", "eng"}
+	say("We decided to use PostgreSQL for the ledger.", inChannel...)
+	say("Benchmark the ledger with my key hunter2: sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH", "X-Process-Type", "worker", "X-Channel-Id", "eng", "X-Session-Id", "w1")
+	say("My salary is due on 2026-04-01.", "X-User-Id", "bob")
+
+	var got []string
+	all := eventually(func() bool {
+		page, err := a.ambient.Events(t.Context(), "default", "default", ambient.Filter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		for _, e := range page.Items {
+			got = append(got, string(e.Type)+" "+e.Audience+" "+e.Name)
+		}
+		return len(got) >= 3
+	})
+	want := map[string]bool{"decision everybody Ann": true, "worker_completed everybody ": true, "deadline_set user ": true}
+	for _, e := range got {
+		delete(want, e)
+	}
+	if !all || len(want) > 0 {
+		t.Fatalf("events %q; missing %v", got, want)
+	}
+	say("What is new?", "X-User-Id", "carl", "X-Session-Id", "new")
+	body := string(upstream.Last().Body)
+	for _, told := range []string{"# Working Memory", "Ann: We decided to use PostgreSQL", "Benchmark the ledger"} {
+		if !strings.Contains(body, told) {
+			t.Errorf("the prompt doesn't say %q:\n%s", told, body)
+		}
+	}
+	for _, secret := range []string{"salary", "sk-proj-", "bob"} {
+		if strings.Contains(body, secret) {
+			t.Errorf("the prompt says %q:\n%s", secret, body)
+		}
+	}
+	if n := len(upstream.Requests()); n != 4 {
+		t.Errorf("%d requests went upstream, want the four of clients", n)
+	}
+}
