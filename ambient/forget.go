@@ -103,7 +103,13 @@ const (
 	selectTheirWords    = `SELECT seq FROM transcripts` + ofHuman + `lower(name) = ?3`
 	deleteTheirWords    = `DELETE FROM transcripts` + ofHuman + `lower(name) = ?3`
 	selectHeir          = `SELECT coalesce(min(id), '') FROM humans WHERE person = ?1 AND id <> ?1`
-	deleteHuman         = `DELETE FROM humans WHERE id = ?`
+	// A briefing that a model wrote doesn't say what it was made of: when anything they did is erased (?4), all go.
+	ofBriefings     = ofHuman + `(?4 OR user = ?3 OR audience = 'u/' || ?3)`
+	selectBriefed   = `SELECT session FROM briefings` + ofBriefings
+	deleteBriefings = `DELETE FROM briefings` + ofBriefings
+	deleteSyntheses = `DELETE FROM syntheses` + ofHuman + `user = ?3`
+
+	deleteHuman = `DELETE FROM humans WHERE id = ?`
 )
 
 // EraseUser erases all that is known of a user of the tenant with one agent, or with agent "" everywhere: what they said
@@ -194,7 +200,7 @@ func (e *eraser) human(ctx context.Context, id, name string) error {
 	return err
 }
 
-// events erases what they did, and words the digests of it anew.
+// events erases what they did, and what was made of it; digests are worded anew.
 func (e *eraser) events(ctx context.Context) error {
 	who := []any{e.tenant, e.agent, e.user}
 	if err := e.collect(ctx, selectTheirEvents, who, e.lines, ""); err != nil {
@@ -209,13 +215,23 @@ func (e *eraser) events(ctx context.Context) error {
 		e.lines["d/"+d.day.day+"/"+string(d.day.audience)] = true
 	}
 	n, after, err := e.s.eraseEvents(ctx, e.tx, e.tenant, e.agent, e.user)
-	e.Rows, e.after = e.Rows+n, after
-	return err
+	if e.Rows, e.after = e.Rows+n, after; err != nil {
+		return err
+	}
+	who = append(who, n > 0)
+	if err := e.collect(ctx, selectBriefed, who, e.sessions, ""); err != nil {
+		return err
+	}
+	if err := e.exec(ctx, deleteBriefings, who...); err != nil {
+		return err
+	}
+	return e.exec(ctx, deleteSyntheses, who[:3]...)
 }
 
 // done brings RAM up to it.
 func (e *eraser) done() {
 	e.after()
+	e.s.briefings.clear()
 	e.s.lately.forget()
 	mine := func(tenant, agent string) bool { return tenant == e.tenant && (e.agent == "" || agent == e.agent) }
 	e.s.rooms.drop(func(key roomKey, _ *room) bool { return mine(key.tenant, key.agent) })

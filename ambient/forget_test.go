@@ -37,6 +37,8 @@ func TestEraseUser(t *testing.T) {
 		t.Fatalf("before there is only\n%s", before)
 	}
 
+	worker := briefKey{"default", "atlas", "U2", Everybody, "worker"}
+	s.keepBriefing(worker, []Group{{Lines: []Line{{Text: "They wrote of the " + secret}}}}, noon)
 	erased, err := s.EraseUser(t.Context(), "default", "U-sarah-17", "")
 	if err != nil || erased.Rows < 10 {
 		t.Fatalf("EraseUser erases %d rows, %v", erased.Rows, err)
@@ -49,6 +51,9 @@ func TestEraseUser(t *testing.T) {
 		if !strings.Contains(after, want) {
 			t.Errorf("of others %q is gone:\n%s", want, after)
 		}
+	}
+	if groups, found, err := s.briefing(t.Context(), worker); found || err != nil {
+		t.Errorf("a worker is still told %v, %v", groups, err)
 	}
 	late := Heard{Session: "day", Placed: true, NewTurn: true, Platform: "slack", Voices: []Voice{{Name: "Sarah Okonkwo", User: true, Text: secret}}, At: noon}
 	s.Hear(sarah, late)
@@ -77,6 +82,7 @@ func TestEraseUser(t *testing.T) {
 		{"a conversation of theirs", "alone", nil, true},
 		{"one that shows them", "x", []string{"human/" + humanID("default", "slack", "U-sarah-17", false)}, true},
 		{"one that shows what they said elsewhere", "x", []string{"channel/" + humanID("default", "slack", "U-sarah-17", false) + "/C2/2026"}, true},
+		{"a worker's", "worker", nil, true},
 		{"one of others", "x", []string{"human/" + humanID("default", "slack", "U2", false)}, false},
 	} {
 		if got := erased.Told(tt.session, tt.shown); got != tt.want {
