@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -172,6 +173,22 @@ func TestQuickCarriesAll(t *testing.T) {
 	}
 	if err := <-failed; err != nil || !bytes.Equal(got, sent) {
 		t.Errorf("write: %v; what came back is what was sent: %v", err, bytes.Equal(got, sent))
+	}
+}
+
+// TestQuickReadsFrom holds that what a source has is sent while the source waits
+// for more.
+func TestQuickReadsFrom(t *testing.T) {
+	own, peer := pair(t)
+	source, feed := io.Pipe()
+	go func() { _, _ = io.Copy(bufio.NewWriter(quick(own)), source) }() // ends with the pipe
+	defer feed.Close()
+	if _, err := feed.Write([]byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 1)
+	if _, err := io.ReadFull(peer, got); err != nil || got[0] != '{' {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 

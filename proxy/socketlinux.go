@@ -20,9 +20,9 @@ import (
 // socket is a TCP connection that reads and writes without that. Waiting,
 // deadlines and closing are those of the connection inside.
 type socket struct {
-	net.Conn
-	raw     syscall.RawConn
-	in, out transfer
+	*net.TCPConn // with its ReadFrom, by which a body that trickles in is not held back in a buffer
+	raw          syscall.RawConn
+	in, out      transfer
 }
 
 // transfer is a read or write under way.
@@ -44,14 +44,11 @@ func quick(conn net.Conn) net.Conn {
 	if err != nil {
 		return conn
 	}
-	s := &socket{Conn: conn, raw: raw}
+	s := &socket{TCPConn: tcp, raw: raw}
 	s.in.step, s.out.step = s.in.read, s.out.write
 
 	return s
 }
-
-// SyscallConn is that of the connection inside.
-func (s *socket) SyscallConn() (syscall.RawConn, error) { return s.raw, nil }
 
 // Read is that of the connection inside.
 func (s *socket) Read(p []byte) (int, error) {
