@@ -127,3 +127,40 @@ func TestConversationAndStatus(t *testing.T) {
 		t.Errorf("a plain request (-want +got):\n%s%v", diff, err)
 	}
 }
+
+// TestRunsInStatus holds that a request is told what else the agent is doing, and has done, as far as it may know.
+func TestRunsInStatus(t *testing.T) {
+	s, now := testStore(t, nil)
+	works := func(scope Scope, session, task string, final bool) {
+		t.Helper()
+		if !s.Hear(scope, Heard{Session: session, Process: "worker", Words: task, NewTurn: true, Final: final, Answer: "Done.", At: now.now()}) {
+			t.Fatal("the queue is full")
+		}
+	}
+	open := place(t, "U1", "C1", false)
+	works(open, "w1", "Write the NATS benchmark.", false)
+	works(open, "w2", "Run the full suite", true)
+	works(place(t, "U1", "P1", true), "w3", "a private task", false)
+	now.set(noon.Add(time.Minute))
+	runs := func(scope Scope, session string) []string {
+		t.Helper()
+		v := around(t, s, scope, Moment{Session: session})
+		for _, g := range v.Status {
+			if !g.Live {
+				t.Error("the status is frozen")
+			}
+		}
+		return lines(v.Status[1:])
+	}
+	want := []string{"[worker] Write the NATS benchmark, under way since 12:00", "[worker] Run the full suite, ended 12:00"}
+	if diff := cmp.Diff(want, runs(place(t, "U2", "C2", false), "day")); diff != "" {
+		t.Errorf("runs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[1:], runs(open, "w1")); diff != "" {
+		t.Errorf("runs, for one of them (-want +got):\n%s", diff)
+	}
+	now.set(noon.Add(2 * time.Hour))
+	if got := runs(open, "day"); got != nil {
+		t.Errorf("two hours later there are %q", got)
+	}
+}

@@ -15,8 +15,7 @@ func (s *Store) here(ctx context.Context, v *View, scope Scope, m *Moment) error
 	people, err := s.present(ctx, scope, m)
 	s.participants(v, people, scope, m)
 	s.conversation(v, len(people) > 1, scope, m)
-	s.status(v, scope, m)
-	return errors.Join(err, s.otherChannels(ctx, v, scope, m), s.showEarlier(ctx, v, scope, m))
+	return errors.Join(err, s.status(ctx, v, scope, m), s.otherChannels(ctx, v, scope, m), s.showEarlier(ctx, v, scope, m))
 }
 
 // conversation adds where the conversation takes place, frozen, and with the turn how many people speak.
@@ -76,10 +75,13 @@ func coalesced(m *Moment, zone *time.Location) string {
 	return strconv.Itoa(len(m.Voices)) + " messages from " + who + " (" + list + ") since the last answer, by " + m.At.In(zone).Format(timeOfDay)
 }
 
+// maxRuns bounds each list of runs.
+const maxRuns = 5
+
 // status adds the time and what runs, with the turn.
-func (s *Store) status(v *View, scope Scope, m *Moment) {
-	at := m.At.In(s.zone(scope.agent))
-	lines := []Line{{Label: "time", Text: at.Format("Monday, 2006-01-02 15:04 MST")}}
+func (s *Store) status(ctx context.Context, v *View, scope Scope, m *Moment) error {
+	zone := s.zone(scope.agent)
+	lines := []Line{{Label: "time", Text: m.At.In(zone).Format("Monday, 2006-01-02 15:04 MST")}}
 	if s.cfg.Version != "" {
 		lines = append(lines, Line{ID: "version", Label: "version", Text: "Understudy " + s.cfg.Version})
 	}
@@ -91,4 +93,41 @@ func (s *Store) status(v *View, scope Scope, m *Moment) {
 		lines = append(lines, Line{ID: "model/" + text, Label: "model", Text: text})
 	}
 	v.Status = []Group{{Lines: lines, Live: true}}
+	all, err := s.runs(ctx, scope, m.At)
+	if err != nil {
+		return err
+	}
+	var active, ended []run
+	for _, r := range all {
+		switch {
+		case r.session == m.Session || r.task == "":
+		case r.open && m.At.Sub(r.last) < s.cfg.RunIdle:
+			active = append(active, r)
+		case !r.open:
+			ended = append(ended, r)
+		}
+	}
+	v.addRuns("Active", active, func(r *run) string { return "under way since " + clockTime(r.started, m.At, zone) })
+	v.addRuns("Recently completed", ended, func(r *run) string {
+		text := "ended " + clockTime(r.last, m.At, zone)
+		if r.failed != "" {
+			text += " after an error"
+		}
+		return text
+	})
+	return nil
+}
+
+// addRuns adds a group of runs. state is told of each: it makes the line another one when it changes.
+func (v *View) addRuns(heading string, runs []run, state func(*run) string) {
+	if len(runs) == 0 {
+		return
+	}
+	g := Group{Heading: heading, Live: true, Total: len(runs)}
+	for i := range runs[:min(len(runs), maxRuns)] {
+		r := &runs[i]
+		how := state(r)
+		g.Lines = append(g.Lines, Line{ID: "run/" + r.session + "/" + r.kind + "/" + how, Label: r.kind, Text: strings.TrimRight(r.task, ". ") + ", " + how})
+	}
+	v.Status = append(v.Status, g)
 }

@@ -100,6 +100,7 @@ var eraseAudience = []string{
 const (
 	selectTheirSessions = `SELECT DISTINCT session FROM participants` + ofHuman + `human = ?3`
 	selectTheirEvents   = `SELECT id FROM events` + ofHuman + `(user = ?3 OR audience = 'u/' || ?3)`
+	selectTheirRuns     = `SELECT session FROM runs` + ofHuman + `(user = ?3 OR audience = 'u/' || ?3)`
 	selectTheirWords    = `SELECT seq FROM transcripts` + ofHuman + `lower(name) = ?3`
 	deleteTheirWords    = `DELETE FROM transcripts` + ofHuman + `lower(name) = ?3`
 	selectHeir          = `SELECT coalesce(min(id), '') FROM humans WHERE person = ?1 AND id <> ?1`
@@ -204,6 +205,9 @@ func (e *eraser) human(ctx context.Context, id, name string) error {
 func (e *eraser) events(ctx context.Context) error {
 	who := []any{e.tenant, e.agent, e.user}
 	if err := e.collect(ctx, selectTheirEvents, who, e.lines, ""); err != nil {
+		return err
+	}
+	if err := e.collect(ctx, selectTheirRuns, who, e.lines, ""); err != nil {
 		return err
 	}
 	digests, err := digestsOf(ctx, e.tx, e.tenant, e.agent, e.user)
