@@ -38,6 +38,13 @@ var secrets = []secret{
 	{"secret", []string{"account", "shared", "signing", "encryption", "api", "access", "secret", "private", "auth", "refresh", "client", "token"}, true, namedSecret, hasDigit},
 	{"secret", []string{"key"}, true, namedKey, strong},
 	{"secret", []string{"seed", "recovery", "mnemonic"}, true, shape(`(?i:(?:seed|recovery) phrase|mnemonic)(?: is|:)\s*((?:[a-z]+ ){11,23}[a-z]+)`), nil},
+	{"password", []string{"passphrase"}, true, namedPhrase, nil},
+	{"password", []string{"password", "passcode", "passwort", "lozinka", "sifra", "šifra"}, true, namedWords, nil},
+	{"password", []string{"password", "passwd", "passcode", "passwort", "pwd", "lozinka"}, true, bareValue, nil},
+	{"password", []string{"my pass is"}, true, shape(`(?i:my pass is) ([^\s,;"'.!?]{3,})`), likelyPassword},
+	{"credentials", []string{"credentials", "creds"}, true, shape(`(?i:credentials|creds)(?: are| is|:)\s*([^\s/:]+ ?[/:] ?[^\s,;]*\d[^\s,;.]*)`), nil},
+	{"pin", []string{"code"}, true, shape(`(?i:code (?:for|of|to) (?:(?:the|my|our) )?(?:\w+ )?` + locks + `(?: is|:)) (\d{4,8})\b`), nil},
+	{"pin", []string{"door", "alarm", "gate"}, true, shape(`(?i:(?:door|alarm|gate) code(?: is|:)?) (\d{4,8})\b`), nil},
 	{"password", []string{"pass"}, true, shape(`(?i:pass)\s*[:=]\s*([^\s,;"'.!?]{3,})`), likelyPassword},
 	{"pin", []string{"pin"}, true, shape(`(?i:pin(?: code| number)?)(?: is|\s*[:=])\s*(\d{4,8})\b`), nil},
 	{"pin", []string{"cvv", "cvc"}, true, shape(`(?i:cv[vc]2?)(?: is|\s*[:=])?\s*(\d{3,4})\b`), nil},
@@ -48,6 +55,9 @@ var secrets = []secret{
 	}, true, namedPassword, likelyPassword},
 	{"card", []string{"2", "3", "4", "5", "6"}, false, card, luhn},
 }
+
+// locks are what a code of digits opens.
+const locks = `(?:door|alarm|safe|gate|garage|building|phone|locker|vault|house|apartment)`
 
 // start is one of a secret's starts.
 type start struct {
@@ -75,6 +85,7 @@ var startsBy = func() (table [256][]start) {
 // talk about secrets ("no API key in the build", "the password is required")
 // stays as it is.
 func Redact(text string) string {
+	text = hideBefore(text)
 	found := kindsIn(text)
 	if found == 0 {
 		return text

@@ -316,6 +316,7 @@ var notPasswords = wordSet(`a an the in on at by for from of to with not no neve
 	encrypted kept hidden visible shown masked reset changed set sent being checked validated verified rotated shared rejected
 	accepted generated compared logged typed entered asked used case one ok okay fine good bad same different
 	what why how where when who which it this that these those my your our their his her protected and or but if unless
+	something anything nothing everything impossible easy hard simple better worse longer shorter known
 	string text null nil none true false input field hash policy manager oublie olvidada potrebna pogresna nije`, strings.ToLower)
 
 // likelyPassword leaves ordinary words and placeholders alone.
