@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	selectForget = `SELECT n, user FROM memories WHERE id = ? AND tenant = ? AND agent = ? AND user IN ('', ?)`
+	selectForget = `SELECT n, user, content FROM memories WHERE id = ? AND tenant = ? AND agent = ? AND user IN ('', ?)`
 
 	// The exchanges that a memory was learned from hold its words.
+	buryHash   = `INSERT OR IGNORE INTO tombstones (hash, at) VALUES (?, ?)`
 	buryMemory = `INSERT OR IGNORE INTO tombstones SELECT hash, ? FROM memories WHERE n = ?`
 	burySource = `INSERT OR IGNORE INTO tombstones SELECT hash, ? FROM exchanges
 		WHERE n IN (SELECT exchange FROM sources WHERE memory = ?)`
@@ -20,8 +21,8 @@ const (
 )
 
 // Forget deletes a memory of the scope: the row, its search text, its place in
-// the index, and the turns it was learned from. A hash stays behind, by which the same words are
-// not learned again. Once it returns, the bytes are gone from the file. It
+// the index, and the turns it was learned from. Hashes stay behind, by which the same words are
+// not learned again, on whatever day. Once it returns, the bytes are gone from the file. It
 // errs with [ErrNotFound] for an id that the scope can't see.
 func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 	if err := scope.check(); err != nil {
@@ -33,8 +34,9 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 
 	err := s.write(ctx, func(ctx context.Context, tx *txn) error {
 		var n int64
+		var content string
 		owner := scope
-		err := tx.QueryRowContext(ctx, selectForget, id, scope.tenant, scope.agent, scope.user).Scan(&n, &owner.user)
+		err := tx.QueryRowContext(ctx, selectForget, id, scope.tenant, scope.agent, scope.user).Scan(&n, &owner.user, &content)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
@@ -46,6 +48,7 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 
 		return execAll(ctx, tx, []statementArgs{
 			{buryMemory, []any{now, n}},
+			{buryHash, []any{owner.hash(hashMemory, undated(content)), now}},
 			{burySource, []any{now, n}},
 			{deleteSource, []any{n}},
 			{deleteText, []any{n}},
@@ -67,6 +70,7 @@ const (
 	buryUserTurns   = `INSERT OR IGNORE INTO tombstones SELECT hash, ?4 FROM exchanges` + ofUser
 	deleteUserText  = `DELETE FROM memories_fts WHERE rowid IN (SELECT n FROM memories` + ofUser + `)`
 	deleteUserTurns = `DELETE FROM exchanges` + ofUser
+	selectUserDated = `SELECT agent, content FROM memories` + ofUser + ` AND content LIKE '%(%: %)'`
 	selectUserAgent = `SELECT DISTINCT agent FROM memories` + ofUser
 	deleteUser      = `DELETE FROM memories` + ofUser
 
@@ -95,13 +99,17 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 		if err := noteUser(ctx, tx, tenant, user, agent); err != nil {
 			return err
 		}
-		err := execAll(ctx, tx, []statementArgs{
+		dated, err := buryDated(ctx, tx, tenant, user, agent, now[3])
+		if err != nil {
+			return err
+		}
+		err = execAll(ctx, tx, append(dated, []statementArgs{
 			{buryUser, now},
 			{buryUserTurns, now},
 			{buryPast, []any{Scope{tenant, agent, user}.past(), now[3]}},
 			{deleteUserText, who},
 			{deleteUserTurns, who},
-		})
+		}...))
 		if err != nil {
 			return err
 		}
@@ -119,6 +127,25 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 	s.checkpoint(ctx)
 
 	return int(count), nil
+}
+
+// buryDated returns what buries a user's memories without the dates behind
+// them.
+func buryDated(ctx context.Context, tx *txn, tenant, user, agent string, now any) (list []statementArgs, err error) {
+	rows, err := tx.QueryContext(ctx, selectUserDated, tenant, user, agent)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		scope, content := Scope{tenant: tenant, user: user}, ""
+		if err = rows.Scan(&scope.agent, &content); err != nil {
+			return nil, err
+		}
+		list = append(list, statementArgs{buryHash, []any{scope.hash(hashMemory, undated(content)), now}})
+	}
+
+	return list, rows.Err()
 }
 
 // past is the tombstone of all that a user has said to an agent, or with agent

@@ -39,3 +39,58 @@ func TestForgetUserUnderWay(t *testing.T) {
 		}
 	}
 }
+
+// TestForgetDated replays, a day later, words with a date that depends on the
+// day, after they were forgotten.
+func TestForgetDated(t *testing.T) {
+	for _, capture := range []Capture{CaptureTurns, CaptureFacts} {
+		for _, whole := range []bool{false, true} {
+			s := openStore(t, func(cfg *Config) { cfg.Capture = capture })
+			ann := scopeOf(t, "ann")
+			const words = "Yesterday we launched the beta of Heron."
+			learn := func(at time.Time, text string) []string {
+				s.Learn(Exchange{Scope: ann, At: at, UserText: text})
+				settle(t, s)
+				return contents(list(t, s, ann, Filter{}))
+			}
+			learn(noon, words)
+			got := list(t, s, ann, Filter{})
+			if len(got) != 1 {
+				t.Fatalf("learned %v, want one", contents(got))
+			}
+			var err error
+			if whole {
+				_, err = s.ForgetUser(t.Context(), "acme", "ann", "bot")
+			} else {
+				err = s.Forget(t.Context(), ann, got[0].ID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := learn(noon.Add(24*time.Hour), words); len(got) != 0 {
+				t.Errorf("%s, user %v: a day later it is %q again", capture, whole, got)
+			}
+			if out := add(t, s, ann, NewItem{Type: Event, Content: got[0].Content}); out.Outcome != Stored {
+				t.Errorf("adding it on purpose: %+v, want it stored", out)
+			}
+		}
+	}
+}
+
+func TestUndated(t *testing.T) {
+	tests := []struct{ name, content, want string }{
+		{"day", "We met yesterday. (yesterday: 2026-03-17)", "We met yesterday."},
+		{"week", "I fly next week. (next week: week of 2026-03-23)", "I fly next week."},
+		{"month", "I quit last month. (last month: 2026-02)", "I quit last month."},
+		{"a person's own", "We met Ann (her number: home)", "We met Ann (her number: home)"},
+		{"no date", "We met (twice)", "We met (twice)"},
+		{"nothing", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := undated(test.content); got != test.want {
+				t.Errorf("undated(%q) = %q, want %q", test.content, got, test.want)
+			}
+		})
+	}
+}

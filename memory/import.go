@@ -249,7 +249,7 @@ func (im *importer) put(ctx context.Context, tx *txn, in *imported) (out Outcome
 		return Outcome{Outcome: Skipped, Reason: "nobody said it: role " + clip(in.row.Role, maxLabel)}, nil
 	}
 	if im.opts.Restore {
-		if _, err = tx.ExecContext(ctx, deleteTombstone, im.scope.hash(hashMemory, in.draft.content)); err != nil {
+		if err = raise(ctx, tx, im.scope, in.draft.content); err != nil {
 			return out, err
 		}
 	}

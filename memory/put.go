@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	deleteTombstone = `DELETE FROM tombstones WHERE hash = ?`
+	deleteTombstone = `DELETE FROM tombstones WHERE hash IN (?, ?)`
 	selectSame      = `SELECT n, id, status FROM memories WHERE hash = ? AND valid_to IS NULL`
 	updateHits      = `UPDATE memories SET hits = hits + 1, stated_at = max(stated_at, ?) WHERE n = ? RETURNING hits`
 	insertMemory    = `INSERT INTO memories (id, external_id, tenant, agent, user, type, content, subject, attribute, value,
@@ -64,6 +64,13 @@ func rowOf(scope Scope, d draft) newRow {
 	return newRow{scope: scope, draft: d, hash: scope.hash(hashMemory, d.content), status: StatusActive, from: at, stated: at, hits: 1}
 }
 
+// raise lets a statement that was forgotten be stored again.
+func raise(ctx context.Context, tx *txn, scope Scope, content string) error {
+	_, err := tx.ExecContext(ctx, deleteTombstone, scope.hash(hashMemory, content), scope.hash(hashMemory, undated(content)))
+
+	return err
+}
+
 // admit scans the row and says why it can't be stored, or "".
 func (r newRow) admit(ctx context.Context, tx *txn) (verdict Verdict, skip string, err error) {
 	verdict = Scan(cmp.Or(r.draft.whole, r.draft.content))
@@ -74,6 +81,9 @@ func (r newRow) admit(ctx context.Context, tx *txn) (verdict Verdict, skip strin
 		return verdict, "personal memory needs a user", nil
 	}
 	gone, err := tx.forgotten(ctx, r.hash)
+	if plain := undated(r.draft.content); !gone && err == nil && plain != r.draft.content {
+		gone, err = tx.forgotten(ctx, r.scope.hash(hashMemory, plain))
+	}
 	if gone {
 		skip = "was forgotten"
 	}

@@ -16,9 +16,20 @@ type Report struct {
 	Scopes   int `json:"scopes"`
 	Turns    int `json:"turns"`
 
+	// Vectors are of the models that memory.embedder has had. Of more than one
+	// kind, all but one are what the background has yet to make anew.
+	Vectors []Vectors `json:"vectors,omitempty"`
+
 	// Problems is empty when all is well. A problem that many rows share is
 	// named for the first of them.
 	Problems []string `json:"problems"`
+}
+
+// Vectors counts the memories that have a vector of a model and length.
+type Vectors struct {
+	Model     string `json:"model"`
+	Dimension int    `json:"dimension"`
+	Memories  int    `json:"memories"`
 }
 
 // Verify reads the whole file and holds its parts against each other: pages and
@@ -53,7 +64,7 @@ func (s *Store) verify(ctx context.Context) (report Report, err error) {
 	if err = s.db.Reader.QueryRowContext(ctx, counts).Scan(&report.Memories, &report.Turns); err != nil {
 		return report, err
 	}
-	for _, check := range []func(context.Context, *Report) error{s.verifyText, s.verifyRules, s.verifyIndexes} {
+	for _, check := range []func(context.Context, *Report) error{s.verifyText, s.verifyRules, s.verifyVectors, s.verifyIndexes} {
 		if err = check(ctx, &report); err != nil {
 			return report, err
 		}
@@ -129,6 +140,7 @@ var rulesOfRows = []struct{ problem, query string }{
 		WHERE a.tenant <> b.tenant OR a.agent <> b.agent OR a.user <> b.user LIMIT 1`},
 	{"a mention out of its scope, in row", `SELECT m.n FROM mentions x JOIN memories m ON m.n = x.memory JOIN entities e ON e.id = x.entity
 		WHERE m.tenant <> e.tenant OR m.agent <> e.agent OR m.user <> e.user LIMIT 1`},
+	{"a vector that isn't as long as it says, of row", `SELECT memory FROM vectors WHERE length(vector) <> dim LIMIT 1`},
 	{"a source out of its scope, of row", `SELECT m.n FROM sources x JOIN memories m ON m.n = x.memory JOIN exchanges e ON e.n = x.exchange
 		WHERE m.tenant <> e.tenant OR m.agent <> e.agent OR m.user <> e.user LIMIT 1`},
 }
@@ -145,6 +157,26 @@ func (s *Store) verifyRules(ctx context.Context, report *Report) error {
 	}
 
 	return nil
+}
+
+const selectVectorKinds = `SELECT model, dim, count(*) FROM vectors GROUP BY 1, 2 ORDER BY 1, 2`
+
+// verifyVectors counts the vectors by model and dimension.
+func (s *Store) verifyVectors(ctx context.Context, report *Report) (err error) {
+	rows, err := s.db.Reader.QueryContext(ctx, selectVectorKinds)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var v Vectors
+		if err = rows.Scan(&v.Model, &v.Dimension, &v.Memories); err != nil {
+			return err
+		}
+		report.Vectors = append(report.Vectors, v)
+	}
+
+	return rows.Err()
 }
 
 // verifyIndexes holds the tables in RAM against fresh ones.

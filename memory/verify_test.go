@@ -30,6 +30,7 @@ func TestVerify(t *testing.T) {
 		{"foreign edge", "INSERT INTO edges SELECT 1, n, 'related_to' FROM memories WHERE user = 'bob'", "an edge out of its scope"},
 		{"foreign mention", "INSERT INTO mentions SELECT id, (SELECT n FROM memories WHERE user = 'bob') FROM entities LIMIT 1", "a mention out of its scope"},
 		{"foreign source", "INSERT INTO sources SELECT (SELECT n FROM memories WHERE user = 'bob'), n FROM exchanges WHERE user = 'ann' LIMIT 1", "a source out of its scope"},
+		{"vector cut off", "INSERT INTO vectors VALUES (1, 'm', 4, x'0102')", "a vector that isn't as long"},
 		{"reference to nothing", "PRAGMA foreign_keys = 0; INSERT INTO turns (exchange, role, text) VALUES (999, 'user', 'x')", "refers to nothing"},
 		{"index behind", "UPDATE memories SET hits = 99 WHERE n = 2", "an index in RAM"},
 	}
@@ -52,6 +53,9 @@ func TestVerify(t *testing.T) {
 				t.Errorf("problems %q, want one with %q", got.Problems, test.want)
 			}
 			got.Problems = nil
+			if len(got.Vectors) > 0 != strings.HasPrefix(test.name, "vector") {
+				t.Errorf("vectors %+v", got.Vectors)
+			}
 			if want := (Report{Memories: 4, Scopes: 2, Turns: 4}); test.want == "" && !cmp.Equal(got, want) {
 				t.Errorf("Verify = %+v, want %+v", got, want)
 			}

@@ -49,6 +49,21 @@ func dated(content string, at time.Time, way tense) string {
 	return content
 }
 
+// undated returns content without the date that dated put behind it.
+func undated(content string) string {
+	i := strings.LastIndex(content, " (")
+	if i < 0 || !strings.HasSuffix(content, ")") {
+		return content
+	}
+	_, date, ok := strings.Cut(content[i:len(content)-1], ": ")
+	date = strings.TrimPrefix(date, "week of ")
+	if !ok || len(date) < 4 || strings.Trim(date, "0123456789-") != "" {
+		return content
+	}
+
+	return content[:i]
+}
+
 // ahead reports whether an event is still to come, by its verb.
 func ahead(content string) bool {
 	return containsAny(" "+fold(content), []string{"'m ", "'re ", "'ll ", " am ", " are ", " will ", " starts ", " is ", " tomorrow", " next ", " sutra", " cemo", " cu "})

@@ -56,7 +56,7 @@ func (s *Store) Add(ctx context.Context, scope Scope, item NewItem) (Outcome, er
 	d := s.draft(item, Fact)
 	var out Outcome
 	err := s.write(ctx, func(ctx context.Context, tx *txn) (err error) {
-		if _, err = tx.ExecContext(ctx, deleteTombstone, scope.hash(hashMemory, d.content)); err != nil {
+		if err = raise(ctx, tx, scope, d.content); err != nil {
 			return err
 		}
 		out, _, err = put(ctx, tx, scope, d)

@@ -302,6 +302,9 @@ func runMemoryCheck(ctx context.Context, args []string, o IO) error {
 			for _, problem := range report.Problems {
 				fmt.Fprintln(o.Out, problem)
 			}
+			for _, v := range report.Vectors {
+				fmt.Fprintf(o.Out, "%s vectors of %s, dimension %d\n", grouped(int64(v.Memories)), v.Model, v.Dimension)
+			}
 			_, err = fmt.Fprintf(o.Out, "%s memories in %s scopes, %s turns, %d problems\n", grouped(int64(report.Memories)), grouped(int64(report.Scopes)),
 				grouped(int64(report.Turns)), len(report.Problems))
 		}

@@ -37,6 +37,9 @@ func backup(ctx context.Context, path, dest string, tell func(int64, string)) (e
 
 	partial := dest + ".partial"
 	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%q is another copy under way, or was left by one that was killed and can be removed: %w", partial, err)
+	}
 	if err != nil {
 		return fmt.Errorf("making the copy: %w", err)
 	}
