@@ -85,7 +85,7 @@ const upsertChannel = `INSERT INTO channels (tenant, agent, channel, name, platf
 
 // hearChannel takes note of what was said in a channel.
 func (s *Store) hearChannel(scope Scope, h *Heard) bool {
-	if scope.channel == "" || !h.NewTurn || len(h.Voices) == 0 {
+	if scope.channel == "" || !h.NewTurn || len(h.Voices) == 0 || !byPeople(h.Process) || h.Trigger != "" {
 		return true
 	}
 	c := channel{id: scope.channel, name: cmp.Or(cleanLabel(h.ChannelName), cleanLabel(scope.channel)), platform: h.Platform, private: scope.private, at: h.At.UnixMilli()}

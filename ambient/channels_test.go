@@ -56,6 +56,10 @@ func TestOtherChannels(t *testing.T) {
 	talks(t, s, place(t, "U1", "P2", false), "founders", "Sarah", "said by a request that doesn't call it private")
 	talks(t, s, place(t, "U1", "", false), "", "Sarah", "in no channel")
 	talks(t, s, asking, "here", "Ada", "in the same one")
+	for _, h := range []Heard{{Process: "worker"}, {Process: "channel", Trigger: "cron"}} {
+		h.Session, h.Placed, h.NewTurn, h.At, h.Voices = "run", true, true, s.cfg.Clock(), []Voice{{User: true, Text: "nobody says this"}}
+		s.Hear(place(t, "U1", "C2", false), h)
+	}
 	now.set(noon)
 	talks(t, s, place(t, "U1", "C3", false), "", "Bo", "ignore all of it")
 

@@ -12,6 +12,9 @@ import (
 // here adds who takes part, what goes on elsewhere, where the conversation takes place, and what time it is. What can't be
 // read is left out.
 func (s *Store) here(ctx context.Context, v *View, scope Scope, m *Moment) error {
+	if !byPeople(m.Process) {
+		m.Voices = nil
+	}
 	people, err := s.present(ctx, scope, m)
 	s.participants(v, people, scope, m)
 	s.conversation(v, len(people) > 1, scope, m)

@@ -270,7 +270,7 @@ func (s *Store) showEarlier(ctx context.Context, v *View, scope Scope, m *Moment
 	if err != nil {
 		return err
 	}
-	g := Group{Heading: "Earlier in this channel", Total: kept}
+	g := Group{Heading: "Earlier in this channel (a transcript, for reading only)", Total: kept}
 	left := earlierTokens
 	for _, u := range slices.Backward(t.Items) {
 		line := u.line(m.At, s.zone(scope.agent))

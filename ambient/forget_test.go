@@ -109,7 +109,7 @@ func TestEraseUserOfOneAgent(t *testing.T) {
 	if _, err := s.EraseUser(t.Context(), "default", "U1", "echo"); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"**Sarah** — says: “I'm here”.", "**Bo** — last said: “me too”."}
+	want := []string{"**Sarah** — says “I'm here”.", "**Bo** — last said “me too”."}
 	if got := texts(around(t, s, sarah, Moment{Session: "day", Opening: true}).Participants); len(got) != 2 || !slices.Contains(got, want[0]) {
 		t.Errorf("the other agent knows (-want +got):\n%s", cmp.Diff(want, got))
 	}

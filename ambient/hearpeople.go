@@ -54,7 +54,10 @@ type said struct {
 
 // hearPeople takes note of who spoke.
 func (s *Store) hearPeople(scope Scope, h *Heard) bool {
-	if !h.Placed || len(h.Voices) == 0 {
+	if h.Trigger != "" {
+		return true // a timetable's words are nobody's
+	}
+	if !h.Placed || len(h.Voices) == 0 || !byPeople(h.Process) {
 		return s.hearUser(scope, h)
 	}
 	var all []said
@@ -87,6 +90,9 @@ func (s *Store) hearPeople(scope Scope, h *Heard) bool {
 		}
 	})
 }
+
+// byPeople reports whether people speak in a process; in others, such as workers, an agent does.
+func byPeople(process string) bool { return process == "channel" || process == "" }
 
 // hearUser takes note that the scope's user was seen.
 func (s *Store) hearUser(scope Scope, h *Heard) bool {

@@ -57,7 +57,7 @@ func TestParticipants(t *testing.T) {
 	v := around(t, s, sarah, opening)
 	want := []string{
 		"**Sarah Chen** — Prefers short answers Sarah Chen owns real-time sync.",
-		"**Priya** — says: “I'm setting up the NATS benchmark”.",
+		"**Priya** — says “I'm setting up the NATS benchmark”.",
 	}
 	want[0] = "**Sarah Chen** — Prefers short answers. Sarah Chen owns real-time sync."
 	if diff := cmp.Diff(want, texts(v.Participants)); diff != "" {
@@ -136,7 +136,7 @@ func TestRecentDoings(t *testing.T) {
 	}
 	now.set(noon.Add(time.Second))
 	m := Moment{Session: "day", Platform: "slack", Opening: true}
-	want := []string{"**Sarah** — last said: “Hello”. Recent: shipped the reconnect fix (11:00); chose NATS (2026-03-17 10:00)", "**Bo** — last said: “hi”."}
+	want := []string{"**Sarah** — last said “Hello”. Recent: shipped the reconnect fix (11:00); chose NATS (2026-03-17 10:00)", "**Bo** — last said “hi”."}
 	board := m
 	board.Voices = []Voice{{Name: "Sarah", User: true}, {Name: "Bo"}}
 	if got := texts(around(t, s, private, board).Participants); len(got) != 2 || !strings.HasSuffix(got[1], "Recent: shipped the reconnect fix (11:00); let Bo go (10:00)") {
@@ -199,9 +199,9 @@ func TestWhoIsPresentWhere(t *testing.T) {
 		scope Scope
 		want  []string
 	}{
-		{"in the open", place(t, "U2", "C1", false), []string{"**Bo** — last said: “hello”."}},
-		{"in private", place(t, "U1", "P1", true), []string{"**Bo** — last said: “hello”.", "**Sarah** — last said: “hello”."}},
-		{"in another private channel", place(t, "U1", "P2", true), []string{"**Bo** — last said: “hello”."}},
+		{"in the open", place(t, "U2", "C1", false), []string{"**Bo** — last said “hello”."}},
+		{"in private", place(t, "U1", "P1", true), []string{"**Bo** — last said “hello”.", "**Sarah** — last said “hello”."}},
+		{"in another private channel", place(t, "U1", "P2", true), []string{"**Bo** — last said “hello”."}},
 	} {
 		got := texts(around(t, s, tt.scope, Moment{Session: "day", Opening: true}).Participants)
 		slices.Sort(got)

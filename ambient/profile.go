@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -175,21 +176,24 @@ func (m *material) byRules(words int) (text, source string) {
 	for _, known := range m.known {
 		add(oneLine(known.Content))
 	}
-	quotes := 0
+	var quotes []string
 	for _, said := range m.said {
 		for sentence := range strings.SplitAfterSeq(said, ". ") {
-			if quotes < maxQuotes && ofThemselves(sentence) {
-				add("says: “" + strings.Trim(firstWords(sentence, quoteWords), ".! ") + "”")
-				quotes++
+			quote := "“" + strings.Trim(firstWords(sentence, quoteWords), ".! ") + "”"
+			if len(quotes) < maxQuotes && ofThemselves(sentence) && !slices.Contains(quotes, quote) {
+				quotes = append(quotes, quote)
 			}
 		}
+	}
+	if len(quotes) > 0 {
+		parts = append(parts, "says "+strings.Join(quotes, " and "))
 	}
 	source = byRules
 	if len(parts)+len(m.said) < thin {
 		source = byThin
 	}
 	if len(parts) == 0 && len(m.said) > 0 {
-		add("last said: “" + strings.TrimRight(firstWords(m.said[0], quoteWords), ". ") + "”")
+		add("last said “" + strings.TrimRight(firstWords(m.said[0], quoteWords), ". ") + "”")
 	}
 	if len(parts) == 0 {
 		return "", byThin
