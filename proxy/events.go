@@ -29,7 +29,7 @@ func (s *Server) addEvents(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	posted, many, err := parseEvents(body, adminTenant(c), time.Now(), s.cfg.PrivateChannel)
+	posted, many, err := parseEvents(body, adminTenant(c), s.cfg.Clock(), s.cfg.PrivateChannel)
 	if err != nil {
 		return err
 	}
