@@ -2,38 +2,84 @@ package ambient
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
 
-// BenchmarkSurroundings is what a request waits for: one of a busy channel, one that nobody asks surroundings for.
-func BenchmarkSurroundings(b *testing.B) {
+// busy fills a week with events of three audiences, and today with 600.
+func busy(b *testing.B, s *Store, now *clock) {
+	b.Helper()
+	scopes := []Scope{place(b, "sarah", "eng", false), place(b, "marcus", "board", true), place(b, "sarah", "", false)}
+	types := EventTypes()
+	for day := range 8 {
+		events := 60
+		if day == 7 {
+			events = 200
+		}
+		at := time.Date(2026, 3, 11+day, 7, 0, 0, 0, time.UTC)
+		for i := range events {
+			now.set(at.Add(time.Duration(i) * 2 * time.Minute))
+			var posted []Posted
+			for _, scope := range scopes {
+				posted = append(posted, Posted{scope, Event{
+					Type: types[i%len(types)], Name: "Sarah Chen", Session: "s",
+					Summary: fmt.Sprintf("Step %d of day %d: the event bus takes %d messages a second on the new broker", i, day, i*1000),
+				}})
+			}
+			if _, err := s.Record(b.Context(), posted); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkWorkingMemory renders the section as a request does.
+func BenchmarkWorkingMemory(b *testing.B) {
 	s, now := testStore(b, nil)
-	for i := range 200 {
-		now.set(noon.Add(time.Duration(i) * time.Minute))
-		user := i % 50
-		scope := place(b, fmt.Sprint("U", user), fmt.Sprint("C", user%20), false)
-		says(b, s, scope, fmt.Sprint("S", user%20), fmt.Sprint("Name of ", user), fmt.Sprint("I'm on task ", i, " of the release."), Voice{Name: "Bo", Text: "fine"})
+	busy(b, s, now)
+	for _, bb := range []struct {
+		name    string
+		scope   Scope
+		opening bool
+	}{
+		{"busy day, three audiences", place(b, "sarah", "board", true), true},
+		{"busy day, later turn", place(b, "sarah", "board", true), false},
+		{"nothing to tell", func() Scope { s, _ := NewScope("other", "agent", "ann", "", false); return s }(), true},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var times []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				var v View
+				if err := s.workingMemory(b.Context(), &v, bb.scope, &Moment{At: now.now(), Opening: bb.opening}); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, time.Since(began))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)*99/100].Nanoseconds()), "p99-ns")
+		})
+	}
+}
+
+// BenchmarkRecord writes events, each with all that follows from it.
+func BenchmarkRecord(b *testing.B) {
+	s, now := testStore(b, nil)
+	scope := place(b, "sarah", "eng", false)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		i++
+		now.set(now.now().Add(20 * time.Second))
+		if !s.note(scope, Event{Type: Decision, Summary: fmt.Sprintf("Decision %d about the event bus", i)}) {
+			if err := s.Sync(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 	if err := s.Sync(b.Context()); err != nil {
 		b.Fatal(err)
-	}
-	for _, bb := range []struct {
-		name  string
-		scope Scope
-		m     Moment
-	}{
-		{"channel", place(b, "U1", "C1", false), Moment{Session: "S1", Placed: true, Opening: true, Platform: "slack", Voices: []Voice{{Name: "Name of 1", User: true}}}},
-		{"plain", place(b, "U1", "", false), Moment{Session: "S1", Opening: true}},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			bb.m.At = now.now()
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := s.Surroundings(b.Context(), bb.scope, bb.m); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -38,55 +38,92 @@ func (s *Store) today(agent string) string {
 	return s.cfg.Clock().In(s.zone(agent)).Format(time.DateOnly)
 }
 
+// book is what the writer knows of a hall, so that it needn't ask the file for each event.
+type book struct {
+	today string    // of which it is; the days before have their summaries
+	open  int       // events of today that no paragraph holds
+	first time.Time // the earliest of them
+}
+
+// maxBooks bounds the books. Forgetting them costs two queries for each hall.
+const maxBooks = 20_000
+
 // summing is the work on digests in one transaction.
 type summing struct {
 	s       *Store
-	changed []hall    // whose digests are others now
-	closed  []hallDay // whose days before have their summaries
+	changed []hall // whose digests are others now
 }
 
 // done brings RAM up to what was written.
 func (w *summing) done() {
-	for _, d := range w.closed {
-		if len(w.s.closed) >= maxClosed {
-			clear(w.s.closed)
-		}
-		w.s.closed[d.hall] = d.day
-	}
 	for _, h := range w.changed {
 		w.s.feeds.void(h)
 	}
 }
 
-// sumUp makes the digests that are due after events of a day came in.
-func (w *summing) sumUp(ctx context.Context, tx *sql.Tx, d hallDay) error {
-	today := w.s.today(d.agent)
-	if err := w.closeDays(ctx, tx, hallDay{d.hall, today}); err != nil {
+// sumUp makes the digests that are due after so many events of a day came in, the earliest at a time.
+func (w *summing) sumUp(ctx context.Context, tx *sql.Tx, d hallDay, events int, first time.Time) error {
+	b, fresh, err := w.book(ctx, tx, d.hall)
+	if err != nil {
 		return err
 	}
-	if d.day < today { // it came late
-		return w.closeDay(ctx, tx, d)
+	switch {
+	case d.day < b.today: // they came late
+		w.s.late[d] = true
+		return nil
+	case d.day > b.today: // their day is to come
+		return nil
+	case !fresh:
+		if b.open == 0 || first.Before(b.first) {
+			b.first = first
+		}
+		b.open += events
 	}
-	return w.paragraphIfDue(ctx, tx, d)
+	return w.paragraphIfDue(ctx, tx, d.hall)
 }
 
 const selectOpen = `SELECT count(*), coalesce(min(at), 0) FROM events
 	WHERE tenant = ?1 AND agent = ?2 AND audience = ?3 AND day = ?4 AND seq > ` + lastParagraph
 
+// book returns a hall's book of today. fresh says that it was made from the file, with all that is in there.
+func (w *summing) book(ctx context.Context, tx *sql.Tx, h hall) (b *book, fresh bool, err error) {
+	today := w.s.today(h.agent)
+	if b = w.s.books[h]; b != nil && b.today == today {
+		return b, false, nil
+	}
+	days, err := unclosed(ctx, tx, hallDay{h, today})
+	if err != nil {
+		return nil, false, err
+	}
+	for _, day := range days {
+		if err := w.closeDay(ctx, tx, hallDay{h, day}); err != nil {
+			return nil, false, err
+		}
+	}
+	b = &book{today: today}
+	var first int64
+	if err := tx.QueryRowContext(ctx, selectOpen, h.tenant, h.agent, h.audience, today).Scan(&b.open, &first); err != nil {
+		return nil, false, err
+	}
+	b.first = time.UnixMilli(first)
+	if len(w.s.books) >= maxBooks {
+		clear(w.s.books)
+	}
+	w.s.books[h] = b
+	return b, true, nil
+}
+
 // lastParagraph is up to where the paragraphs of a day go.
 const lastParagraph = `(SELECT coalesce(max(last_seq), 0) FROM digests
 	WHERE tenant = ?1 AND agent = ?2 AND audience = ?3 AND day = ?4 AND kind = 'paragraph')`
 
-// paragraphIfDue makes a paragraph of a day's events that none has, when there are enough or the first is old.
-func (w *summing) paragraphIfDue(ctx context.Context, tx *sql.Tx, d hallDay) error {
-	var n int
-	var first int64
-	if err := tx.QueryRowContext(ctx, selectOpen, d.tenant, d.agent, d.audience, d.day).Scan(&n, &first); err != nil {
+// paragraphIfDue makes a paragraph of today's events that none has, when there are enough or the first is old.
+func (w *summing) paragraphIfDue(ctx context.Context, tx *sql.Tx, h hall) error {
+	b, _, err := w.book(ctx, tx, h)
+	if err != nil || b.open == 0 || b.open < paragraphEvents && w.s.cfg.Clock().Sub(b.first) < paragraphAge {
 		return err
 	}
-	if n == 0 || n < paragraphEvents && w.s.cfg.Clock().Sub(time.UnixMilli(first)) < paragraphAge {
-		return nil
-	}
+	d := hallDay{h, b.today}
 	var from int64
 	if err := tx.QueryRowContext(ctx, "SELECT "+lastParagraph, d.tenant, d.agent, d.audience, d.day).Scan(&from); err != nil {
 		return err
@@ -95,11 +132,27 @@ func (w *summing) paragraphIfDue(ctx context.Context, tx *sql.Tx, d hallDay) err
 	if err != nil {
 		return err
 	}
+	b.open = 0
+	if t.events == 0 {
+		return nil
+	}
 	if err := insert(ctx, tx, d, paragraph, &t, t.text(paragraphWords)); err != nil {
 		return err
 	}
-	w.changed = append(w.changed, d.hall)
+	w.changed = append(w.changed, h)
 	return mergeParagraphs(ctx, tx, d)
+}
+
+// sumUpLate makes the summaries of days that events came late for, once for a transaction.
+func (s *Store) sumUpLate(ctx context.Context, tx *sql.Tx) (*summing, error) {
+	w := &summing{s: s}
+	for d := range s.late {
+		if err := w.closeDay(ctx, tx, d); err != nil {
+			return nil, err
+		}
+	}
+	clear(s.late)
+	return w, nil
 }
 
 const maxSeq = 1<<63 - 1
@@ -198,27 +251,6 @@ func unclosed(ctx context.Context, tx *sql.Tx, today hallDay) (days []string, er
 	}
 	return days, rows.Err()
 }
-
-// closeDays makes the summaries of the days before today. It looks once a day.
-func (w *summing) closeDays(ctx context.Context, tx *sql.Tx, today hallDay) error {
-	if w.s.closed[today.hall] == today.day {
-		return nil
-	}
-	days, err := unclosed(ctx, tx, today)
-	if err != nil {
-		return err
-	}
-	for _, day := range days {
-		if err := w.closeDay(ctx, tx, hallDay{today.hall, day}); err != nil {
-			return err
-		}
-	}
-	w.closed = append(w.closed, today)
-	return nil
-}
-
-// maxClosed bounds what is remembered of halls whose days are closed. Forgetting one costs a query.
-const maxClosed = 20_000
 
 const (
 	selectDay = `SELECT id, source FROM digests WHERE tenant = ? AND agent = ? AND audience = ? AND day = ? AND kind = 'day'`

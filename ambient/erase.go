@@ -40,6 +40,7 @@ func (s *Store) eraseEvents(ctx context.Context, tx *sql.Tx, tenant, agent, user
 			return 0, nil, err
 		}
 	}
+	clear(s.books)
 	return n, s.feeds.clear, nil
 }
 

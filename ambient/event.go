@@ -105,9 +105,10 @@ const halfLife = 16 * time.Hour
 
 // Weight is what an event counts at a time: its importance, halved every 16 hours of its age. It depends on nothing
 // else, so that being read often makes nothing last.
-func (e *Event) Weight(at time.Time) float64 {
-	age := max(0, at.Sub(e.At))
-	return e.Importance * math.Exp2(-float64(age)/float64(halfLife))
+func (e *Event) Weight(at time.Time) float64 { return weigh(e.Importance, at.Sub(e.At)) }
+
+func weigh(importance float64, age time.Duration) float64 {
+	return importance * math.Exp2(-float64(max(0, age))/float64(halfLife))
 }
 
 const (

@@ -45,9 +45,11 @@ type heard struct {
 
 // tailLine is an event as it will be told.
 type tailLine struct {
-	told
-	text string
-	cost int // tokens
+	Line
+	at         time.Time
+	seq        int64
+	importance float64
+	cost       int // tokens
 }
 
 // digest is a paragraph or a day as it will be told.
@@ -113,7 +115,7 @@ func (fs *feeds) weigh(f *feed, bytes int) {
 func (h *heard) size() int {
 	bytes := feedOverhead
 	for i := range h.tail {
-		bytes += lineOverhead + len(h.tail[i].text) + len(h.tail[i].Summary)
+		bytes += lineOverhead + len(h.tail[i].Text)
 	}
 	bytes += len(h.runs) * lineOverhead
 	for _, list := range [][]digest{h.paragraphs, h.days} {
@@ -151,7 +153,7 @@ func (s *Store) hearNew(events []told) {
 		f.mu.Lock()
 		added := f.day == events[i].day && events[i].seq > f.lastSeq
 		if added {
-			f.tail = append(f.tail, s.lineOf(events[i]))
+			f.tail = append(f.tail, s.lineOf(&events[i]))
 			f.lastSeq = events[i].seq
 		}
 		bytes := f.size()
@@ -182,12 +184,15 @@ func (fs *feeds) heardOf(r *run) {
 // lineTokens is what a line costs beside its text: a dash, brackets, a label.
 const lineTokens = 8
 
-func (s *Store) lineOf(e told) tailLine {
+func (s *Store) lineOf(e *told) tailLine {
 	text := e.Summary
 	if e.Name != "" {
 		text = e.Name + ": " + text
 	}
-	return tailLine{told: e, text: text, cost: s.cfg.Tokens(text) + lineTokens}
+	label := hour(e.At.In(s.zone(e.hall.agent))) + " " + e.Type.label()
+	return tailLine{
+		Line: Line{ID: "e/" + e.ID, Label: label, Text: text}, at: e.At, seq: e.seq, importance: e.Importance, cost: s.cfg.Tokens(text) + lineTokens,
+	}
 }
 
 // heardIn returns what a hall has heard up to a day, from RAM or else from the file.
@@ -235,8 +240,7 @@ func (s *Store) read(ctx context.Context, d hallDay) (out heard, lastSeq int64, 
 		return out, 0, err
 	}
 	for i := len(tail) - 1; i >= 0; i-- {
-		tail[i].day = d.day
-		out.tail = append(out.tail, s.lineOf(tail[i]))
+		out.tail = append(out.tail, s.lineOf(&tail[i]))
 		lastSeq = tail[i].seq
 	}
 	if out.runs, err = readRuns(ctx, tx, d.hall, selectRuns, d.tenant, d.agent, d.audience, s.cfg.Clock().Add(-runKept).UnixMilli()); err != nil {
@@ -247,7 +251,10 @@ func (s *Store) read(ctx context.Context, d hallDay) (out heard, lastSeq int64, 
 		return out, 0, err
 	}
 	if len(days) > 0 {
-		s.laterSum(func(w *summing, ctx context.Context, tx *sql.Tx) error { return w.closeDays(ctx, tx, d) })
+		s.laterSum(func(w *summing, ctx context.Context, tx *sql.Tx) error {
+			_, _, err := w.book(ctx, tx, d.hall)
+			return err
+		})
 	}
 	for _, day := range days {
 		t, err := gather(ctx, tx, hallDay{d.hall, day}, 0, maxSeq)

@@ -113,8 +113,14 @@ func (s *Store) laterSum(sum func(*summing, context.Context, *sql.Tx) error) boo
 	}, w.done)
 }
 
+// record writes events, and the digests that they complete.
 func (w *summing) record(ctx context.Context, tx *sql.Tx, events []told) error {
-	days := make([]hallDay, 0, 4)
+	type came struct {
+		day    hallDay
+		events int
+		first  time.Time
+	}
+	var days []came
 	for i := range events {
 		e := &events[i]
 		h := e.hall
@@ -126,13 +132,19 @@ func (w *summing) record(ctx context.Context, tx *sql.Tx, events []told) error {
 		if e.seq, err = res.LastInsertId(); err != nil {
 			return err
 		}
-		if day := (hallDay{h, e.day}); !slices.Contains(days, day) {
-			days = append(days, day)
+		at := slices.IndexFunc(days, func(d came) bool { return d.day == hallDay{h, e.day} })
+		if at < 0 {
+			at = len(days)
+			days = append(days, came{hallDay{h, e.day}, 0, e.At})
+		}
+		days[at].events++
+		if e.At.Before(days[at].first) {
+			days[at].first = e.At
 		}
 	}
-	slices.SortFunc(days, func(a, b hallDay) int { return cmp.Compare(a.day, b.day) })
+	slices.SortFunc(days, func(a, b came) int { return cmp.Compare(a.day.day, b.day.day) })
 	for _, d := range days {
-		if err := w.sumUp(ctx, tx, d); err != nil {
+		if err := w.sumUp(ctx, tx, d.day, d.events, d.first); err != nil {
 			return err
 		}
 	}

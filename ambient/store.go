@@ -77,8 +77,9 @@ type Store struct {
 	feeds *feeds
 
 	// What follows belongs to the writer.
-	closed map[hall]string // the day before which a hall's days have their summaries
-	purged time.Time       // when old events were deleted last
+	books  map[hall]*book   // emptied when a transaction fails
+	late   map[hallDay]bool // days that are over and got events in the transaction under way
+	purged time.Time        // when old events were deleted last
 }
 
 // write is what a job does in a transaction. It must bear being run again after the transaction failed.
@@ -110,7 +111,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	writing, stop := context.WithCancel(context.Background())
 	s := &Store{
 		cfg: cfg, db: db, queue: make(chan job, cfg.Queue), done: make(chan struct{}), stop: stop,
-		feeds: newFeeds(cfg.CacheBytes), closed: map[hall]string{},
+		feeds: newFeeds(cfg.CacheBytes), books: map[hall]*book{}, late: map[hallDay]bool{},
 	}
 	if err := db.Ready(ctx); db.Failed(err) {
 		s.fault(err)
@@ -301,6 +302,8 @@ func (s *Store) transact(jobs []job) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, tx.Rollback())
+			clear(s.books)
+			clear(s.late)
 		}
 	}()
 	for _, j := range jobs {
@@ -308,10 +311,18 @@ func (s *Store) transact(jobs []job) (err error) {
 			return err
 		}
 	}
+	late, err := s.sumUpLate(ctx, tx)
+	if err != nil {
+		return err
+	}
 	if err := s.purge(ctx, tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	late.done()
+	return nil
 }
 
 // purgeEvery is how often what is past its time is looked for.

@@ -1,6 +1,7 @@
 package ambient
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -31,25 +32,45 @@ func (s *Store) workingMemory(ctx context.Context, v *View, scope Scope, m *Mome
 			return err
 		}
 		s.tendLater(h, &got, m.At)
-		all.tail = append(all.tail, got.tail...)
-		all.paragraphs = append(all.paragraphs, got.paragraphs...)
-		all.days = append(all.days, got.days...)
+		all.tail = joined(all.tail, got.tail)
+		all.paragraphs = joined(all.paragraphs, got.paragraphs)
+		all.days = joined(all.days, got.days)
 	}
 	if len(all.tail)+len(all.paragraphs)+len(all.days) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(all.tail, func(a, b tailLine) int { return byTime(a.told, b.told) })
-	slices.SortStableFunc(all.paragraphs, func(a, b digest) int { return a.firstAt.Compare(b.firstAt) })
-	slices.SortStableFunc(all.days, func(a, b digest) int { return strings.Compare(a.day, b.day) })
+	all.tail = sorted(all.tail, func(a, b tailLine) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.seq, b.seq)) })
+	all.paragraphs = sorted(all.paragraphs, func(a, b digest) int { return a.firstAt.Compare(b.firstAt) })
+	all.days = sorted(all.days, func(a, b digest) int { return strings.Compare(a.day, b.day) })
 	p := page{now: now, opening: m.Opening, tokens: s.cfg.Tokens, heard: all}
 	v.Working = p.groups(s.cfg.WorkingTokens)
 	return nil
 }
 
+// joined is both lists in one, without copying where one is empty: what is in RAM belongs to all who read it.
+func joined[T any](a, b []T) []T {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	return slices.Concat(a, b)
+}
+
+// sorted is a list in order, itself when it is.
+func sorted[T any](list []T, compare func(a, b T) int) []T {
+	if !slices.IsSortedFunc(list, compare) {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, compare)
+	}
+	return list
+}
+
 // tendLater asks the writer, once, for what time alone makes due: a paragraph when the first event that none holds is
 // old, and the end of runs that nothing was heard of. Until it is done things are told as they are.
 func (s *Store) tendLater(h hall, got *heard, now time.Time) {
-	old := len(got.tail) > 0 && now.Sub(got.tail[0].At) >= paragraphAge
+	old := len(got.tail) > 0 && now.Sub(got.tail[0].at) >= paragraphAge
 	silent := slices.ContainsFunc(got.runs, func(r run) bool { return r.open && now.Sub(r.last) > s.cfg.RunIdle })
 	if !old && !silent {
 		return
@@ -60,7 +81,6 @@ func (s *Store) tendLater(h hall, got *heard, now time.Time) {
 	if f.asked {
 		return
 	}
-	d := hallDay{h, f.day}
 	f.asked = s.writeRuns(func(w *runWriting, ctx context.Context, tx *sql.Tx) error {
 		if err := w.endSilent(ctx, tx, h, now); err != nil {
 			return err
@@ -68,7 +88,7 @@ func (s *Store) tendLater(h hall, got *heard, now time.Time) {
 		if err := w.record(ctx, tx, w.events); err != nil {
 			return err
 		}
-		return w.paragraphIfDue(ctx, tx, d)
+		return w.paragraphIfDue(ctx, tx, h)
 	})
 }
 
@@ -224,15 +244,7 @@ func (p *page) since(budget int) Group {
 		order[i] = len(order) - 1 - i
 	}
 	if len(order) > keepNewest {
-		slices.SortStableFunc(order[keepNewest:], func(a, b int) int {
-			switch x, y := p.tail[a].Weight(p.now), p.tail[b].Weight(p.now); {
-			case x > y:
-				return -1
-			case x < y:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(order[keepNewest:], func(a, b int) int { return cmp.Compare(p.weight(b), p.weight(a)) })
 	}
 	shown := order[:0]
 	for _, i := range order {
@@ -244,8 +256,7 @@ func (p *page) since(budget int) Group {
 	slices.Sort(shown)
 	g := Group{Heading: p.sinceWhen(), Live: true}
 	for _, i := range shown {
-		e := &p.tail[i]
-		g.Lines = append(g.Lines, Line{ID: "e/" + e.ID, Label: hour(e.At.In(p.now.Location())) + " " + e.Type.label(), Text: e.text})
+		g.Lines = append(g.Lines, p.tail[i].Line)
 	}
 	if len(shown) < len(p.tail) {
 		g.Total = len(p.tail)
@@ -253,13 +264,16 @@ func (p *page) since(budget int) Group {
 	return g
 }
 
+// weight is what an event counts now.
+func (p *page) weight(i int) float64 { return weigh(p.tail[i].importance, p.now.Sub(p.tail[i].at)) }
+
 // sinceWhen is the heading of the newest events.
 func (p *page) sinceWhen() string {
 	if len(p.paragraphs) == 0 {
 		return p.todayName()
 	}
 	at := p.paragraphs[len(p.paragraphs)-1].lastAt
-	if first := p.tail[0].At; first.Before(at) { // heard elsewhere, or late
+	if first := p.tail[0].at; first.Before(at) { // heard elsewhere, or late
 		at = first
 	}
 	return "Since " + hour(at.In(p.now.Location()))
