@@ -202,7 +202,7 @@ func TestBriefingByModel(t *testing.T) {
 func TestBriefingTimesOut(t *testing.T) {
 	s, _ := testStore(t, func(c *Config) {
 		briefedBy(nil, Memory{ID: "d1", Type: "decision", Content: "Benchmark first.", At: noon, Score: 1})(c)
-		c.Briefing.Timeout = time.Millisecond
+		c.Briefing.Timeout = 250 * time.Millisecond // reading what there is must fit in it
 		c.Background = Background{CallsPerHour: 9, Ask: func(ctx context.Context, _ Question) (Reply, error) {
 			<-ctx.Done()
 			return Reply{}, ctx.Err()
