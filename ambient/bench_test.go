@@ -83,3 +83,24 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkHear is what the writer does for a message in a channel.
+func BenchmarkHear(b *testing.B) {
+	s, now := testStore(b, nil)
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		i++
+		now.set(noon.Add(time.Duration(i) * time.Second))
+		user := i % 50
+		says(b, s, place(b, fmt.Sprint("U", user), fmt.Sprint("C", user%20), false), fmt.Sprint("S", user%20), fmt.Sprint("Name of ", user), fmt.Sprint("I'm on task ", i, " of the release."))
+		if i%500 == 0 {
+			if err := s.Sync(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	if err := s.Sync(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -25,11 +25,13 @@ type Known struct {
 
 // What a profile is made of.
 const (
-	keptSayings   = 20 // of a human, for each audience
-	knownLimit    = 8  // memories
-	maxQuotes     = 2  // sentences that somebody said of themselves
-	quoteWords    = 25 // of each
-	thin          = 3  // what is made of fewer things is made anew sooner
+	keptSayings   = 20         // of a human, for each audience
+	knownLimit    = 8          // memories
+	trimEvery     = 8          // messages, in the mean: then those beyond keptSayings go
+	knuth         = 2654435761 // multiplier of a hash, from The Art of Computer Programming, 6.4
+	maxQuotes     = 2          // sentences that somebody said of themselves
+	quoteWords    = 25         // of each
+	thin          = 3          // what is made of fewer things is made anew sooner
 	knownTimeout  = time.Second
 	modelPatience = 24 * time.Hour
 )
@@ -47,8 +49,16 @@ func (s *Store) keepSaid(ctx context.Context, tx *sql.Tx, scope Scope, all []sai
 		if !ok || text == "" {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, insertSaying, scope.tenant, scope.agent, scope.Audience(), each.human.ID, clip(text, maxSaid), at.UnixMilli()); err != nil {
+		res, err := tx.ExecContext(ctx, insertSaying, scope.tenant, scope.agent, scope.Audience(), each.human.ID, clip(text, maxSaid), at.UnixMilli())
+		if err != nil {
 			return err
+		}
+		seq, err := res.LastInsertId()
+		if err != nil {
+			return err
+		}
+		if uint32(seq)*knuth>>16%trimEvery != 0 { // scattered, so that nobody's turn is always another's
+			continue
 		}
 		if _, err := tx.ExecContext(ctx, trimSayings, each.human.ID, scope.tenant, scope.agent, scope.Audience(), keptSayings); err != nil {
 			return err
@@ -60,10 +70,9 @@ func (s *Store) keepSaid(ctx context.Context, tx *sql.Tx, scope Scope, all []sai
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 const (
-	selectMade = `SELECT source, made FROM profiles WHERE tenant = ? AND agent = ? AND person = ? AND audience = ?`
+	sawProfile = `UPDATE profiles SET seen = max(seen, ?) WHERE tenant = ? AND agent = ? AND person = ? AND audience = ? RETURNING source, made`
 	selectSaid = `SELECT s.text FROM sayings s JOIN humans h ON h.id = s.human
 		WHERE h.person = ? AND s.tenant = ? AND s.agent = ? AND s.audience = ? ORDER BY s.seq DESC LIMIT ?`
-	sawProfile    = `UPDATE profiles SET seen = max(seen, ?) WHERE tenant = ? AND agent = ? AND person = ? AND audience = ?`
 	upsertProfile = `INSERT INTO profiles (tenant, agent, audience, person, text, source, made, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 		ON CONFLICT DO UPDATE SET text = excluded.text, source = excluded.source, made = excluded.made, seen = max(seen, excluded.seen)`
 )
@@ -100,7 +109,7 @@ func (s *Store) renew(ctx context.Context, tx *sql.Tx, scope Scope, met []Human,
 func (s *Store) renewOne(ctx context.Context, tx *sql.Tx, scope Scope, audience Audience, h *Human, at time.Time) (bool, error) {
 	var source string
 	var made int64
-	err := tx.QueryRowContext(ctx, selectMade, scope.tenant, scope.agent, h.Person, audience).Scan(&source, &made)
+	err := tx.QueryRowContext(ctx, sawProfile, at.UnixMilli(), scope.tenant, scope.agent, h.Person, audience).Scan(&source, &made)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
 	}
@@ -112,8 +121,7 @@ func (s *Store) renewOne(ctx context.Context, tx *sql.Tx, scope Scope, audience 
 		patience = min(patience, s.cfg.People.Interval)
 	}
 	if err == nil && at.Sub(time.UnixMilli(made)) <= patience {
-		_, err := tx.ExecContext(ctx, sawProfile, at.UnixMilli(), scope.tenant, scope.agent, h.Person, audience)
-		return false, err
+		return false, nil
 	}
 	m, err := s.gather(ctx, tx, scope, audience, h)
 	if err != nil {
