@@ -9,64 +9,76 @@ import (
 )
 
 // cache holds what was used lately: what was asked for since the last turn of generations, and the generation before. A
-// generation turns when it has too many entries or bytes. The zero value is an empty one.
+// generation turns when it has too many bytes.
 type cache[K comparable, V any] struct {
+	limit int // bytes of a generation, by estimate; not changed in use
+
 	mu           sync.Mutex // never held while an entry's own is taken
-	fresh, stale map[K]*V
-	bytes        int // of fresh, by estimate
+	fresh, stale map[K]*cached[V]
+	bytes        int // of fresh
 }
 
-// Bounds of a generation.
-const (
-	maxCached      = 4096
-	maxCachedBytes = 8 << 20
-	entryBytes     = 300 // what an entry takes at least
-)
+// cached is an entry and its share of the bytes.
+type cached[V any] struct {
+	value V
+	bytes int
+}
+
+// entryBytes is what an entry takes at least.
+const entryBytes = 300
+
+// caches is how many there are; each has two generations.
+const caches = 3
 
 // find returns an entry, nil when there is none and create is nil.
-func (c *cache[K, V]) find(key K, create func() *V) *V {
+func (c *cache[K, V]) find(key K, create func() V) *V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found := c.fresh[key]; found != nil {
-		return found
+		return &found.value
 	}
 	found := c.stale[key]
-	if found == nil && create == nil {
-		return nil
-	}
 	if found == nil {
-		found = create()
+		if create == nil {
+			return nil
+		}
+		found = &cached[V]{value: create(), bytes: entryBytes}
 	}
 	delete(c.stale, key)
 	if c.fresh == nil {
-		c.fresh = map[K]*V{}
+		c.fresh = map[K]*cached[V]{}
 	}
 	c.fresh[key] = found
-	c.grow(entryBytes)
-	return found
+	c.grow(found.bytes)
+	return &found.value
 }
 
 // grow counts bytes, and turns the generations when there are too many. mu is held.
 func (c *cache[K, V]) grow(bytes int) {
-	if c.bytes += bytes; c.bytes > maxCachedBytes || len(c.fresh) > maxCached {
+	if c.bytes += bytes; c.bytes > c.limit {
 		c.fresh, c.stale, c.bytes = nil, c.fresh, 0
 	}
 }
 
 // grew counts the bytes that an entry has grown by.
-func (c *cache[K, V]) grew(bytes int) {
+func (c *cache[K, V]) grew(key K, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.grow(bytes)
+	if found := c.fresh[key]; found != nil {
+		found.bytes += bytes
+		c.grow(bytes)
+	} else if found := c.stale[key]; found != nil {
+		found.bytes += bytes
+	}
 }
 
 // drop drops the entries that match, so that they are loaded anew.
 func (c *cache[K, V]) drop(match func(K, *V) bool) {
 	c.mu.Lock()
 	all := make(map[K]*V, len(c.fresh)+len(c.stale))
-	for _, generation := range []map[K]*V{c.stale, c.fresh} {
-		for key, v := range generation {
-			all[key] = v
+	for _, generation := range []map[K]*cached[V]{c.stale, c.fresh} {
+		for key, found := range generation {
+			all[key] = &found.value
 		}
 	}
 	c.mu.Unlock()
@@ -78,6 +90,9 @@ func (c *cache[K, V]) drop(match func(K, *V) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key := range all {
+		if found := c.fresh[key]; found != nil {
+			c.bytes -= found.bytes
+		}
 		delete(c.fresh, key)
 		delete(c.stale, key)
 	}

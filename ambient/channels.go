@@ -44,10 +44,10 @@ const (
 // street returns what is known of an agent's channels, loaded and locked. The caller must unlock it.
 func (s *Store) street(ctx context.Context, scope Scope) (*street, error) {
 	key := agentKey{scope.tenant, scope.agent}
-	st := s.streets.find(key, func() *street { return &street{key: key} })
+	st := s.streets.find(key, func() street { return street{key: key} })
 	return st, st.lock(ctx, s, func(ctx context.Context, db *sql.DB) error {
 		err := st.load(ctx, db, s.cfg.Clock())
-		s.streets.grew(len(st.channels) * channelBytes)
+		s.streets.grew(key, len(st.channels)*channelBytes)
 		return err
 	})
 }
@@ -100,8 +100,9 @@ func (s *Store) hearChannel(scope Scope, h *Heard) bool {
 		return tx.QueryRowContext(ctx, upsertChannel, scope.tenant, scope.agent, c.id, c.name, c.platform, c.private, c.human, c.speaker, c.topic, c.at).
 			Scan(&c.private, &c.human, &c.speaker, &c.topic, &c.at)
 	}, func() {
-		if st := s.streets.find(agentKey{scope.tenant, scope.agent}, nil); st != nil {
-			s.streets.grew(st.put(c))
+		key := agentKey{scope.tenant, scope.agent}
+		if st := s.streets.find(key, nil); st != nil {
+			s.streets.grew(key, st.put(c))
 		}
 	})
 }

@@ -57,7 +57,7 @@ type summing struct {
 // done brings RAM up to what was written.
 func (w *summing) done() {
 	for _, h := range w.changed {
-		w.s.feeds.void(h)
+		w.s.void(h)
 	}
 }
 

@@ -191,7 +191,7 @@ func TestWeek(t *testing.T) {
 		{"Monday after", "2026-03-23 12:00", "## Last Week\n[Monday, March 16] Decision: Number 16.\n", 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s.feeds.clear()
+			s.feeds.drop(func(hall, *feed) bool { return true })
 			at(t, now, tt.now)
 			got := working(t, s, now, here, true)
 			_, week, _ := strings.Cut(got, " Week\n")

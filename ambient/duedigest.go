@@ -125,7 +125,7 @@ func (s *Store) SetDigest(ctx context.Context, d DueDigest, text string) (bool, 
 			changed, err = res.RowsAffected()
 		}
 		return err
-	}, func() { s.feeds.void(d.hall) })
+	}, func() { s.void(d.hall) })
 	if err != nil {
 		return false, fmt.Errorf("setting a digest: %w", err)
 	}

@@ -41,7 +41,7 @@ func (s *Store) eraseEvents(ctx context.Context, tx *sql.Tx, tenant, agent, user
 		}
 	}
 	clear(s.books)
-	return n, s.feeds.clear, nil
+	return n, func() { s.feeds.drop(func(hall, *feed) bool { return true }) }, nil
 }
 
 // oldDigest is a digest that must lose somebody's words.

@@ -1,37 +1,24 @@
 package ambient
 
 import (
-	"container/list"
 	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 )
 
-// feeds holds in RAM what prompts are made of, one feed for each hall that was asked for lately. It is filled from the
-// file when a hall is asked for, gets new events as they are written, and is read anew after other changes. The least
-// recently used go first when it holds more bytes than it may.
-type feeds struct {
-	limit int
-
-	mu    sync.Mutex // guards what follows; nothing else is locked under it
-	all   map[hall]*list.Element
-	byUse *list.List // of *feed, the newest first
-	bytes int
-}
+// This file holds in RAM what prompts are told of what happened: a feed for each hall that was asked for lately. It is
+// read from the file when it is asked for, gets new events as they are written, and is read anew after other changes.
 
 // feed is what one hall has heard of today, and of the days before.
 type feed struct {
-	hall  hall
-	bytes int // guarded by feeds.mu
-
-	mu      sync.Mutex // guards what follows, and is held while the file is read
-	day     string     // that it was filled for; empty: it must be
-	lastSeq int64      // what is in tail or in a paragraph
-	asked   bool       // the writer was asked to tend to it
+	lazy
+	day     string // that it was read for
+	lastSeq int64  // what is in tail or in a paragraph
+	asked   bool   // the writer was asked to tend to it
+	bytes   int    // as counted by the cache
 	heard
 }
 
@@ -62,58 +49,12 @@ type digest struct {
 	cost            int // tokens
 }
 
-func newFeeds(limit int) *feeds {
-	return &feeds{limit: limit, all: map[hall]*list.Element{}, byUse: list.New()}
-}
-
-// get returns a hall's feed, an empty one when there is none yet.
-func (fs *feeds) get(h hall) *feed {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if el := fs.all[h]; el != nil {
-		fs.byUse.MoveToFront(el)
-		return el.Value.(*feed)
-	}
-	f := &feed{hall: h}
-	fs.all[h] = fs.byUse.PushFront(f)
-	return f
-}
-
-// known returns a hall's feed if there is one.
-func (fs *feeds) known(h hall) *feed {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if el := fs.all[h]; el != nil {
-		return el.Value.(*feed)
-	}
-	return nil
-}
-
-// What the structs and a map entry take beside texts, roughly.
-const (
-	feedOverhead = 400
-	lineOverhead = 320
-)
-
-// weigh notes what a feed takes, and lets go of others while all take too much.
-func (fs *feeds) weigh(f *feed, bytes int) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if el := fs.all[f.hall]; el == nil || el.Value.(*feed) != f {
-		return // let go meanwhile
-	}
-	fs.bytes += bytes - f.bytes
-	f.bytes = bytes
-	for fs.bytes > fs.limit {
-		oldest := fs.byUse.Remove(fs.byUse.Back()).(*feed)
-		fs.bytes -= oldest.bytes
-		delete(fs.all, oldest.hall)
-	}
-}
+// lineOverhead is what an event, a digest or a run takes beside texts, roughly.
+const lineOverhead = 320
 
 // size estimates what a feed's content takes.
 func (h *heard) size() int {
-	bytes := feedOverhead
+	bytes := 0
 	for i := range h.tail {
 		bytes += lineOverhead + len(h.tail[i].Text)
 	}
@@ -127,46 +68,42 @@ func (h *heard) size() int {
 }
 
 // void has a hall's feed read anew when it is asked for next.
-func (fs *feeds) void(h hall) {
-	if f := fs.known(h); f != nil {
+func (s *Store) void(h hall) {
+	if f := s.feeds.find(h, nil); f != nil {
 		f.mu.Lock()
-		f.day = ""
+		f.loaded = false
 		f.mu.Unlock()
 	}
-}
-
-// clear lets go of everything.
-func (fs *feeds) clear() {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	fs.all, fs.bytes = map[hall]*list.Element{}, 0
-	fs.byUse.Init()
 }
 
 // hearNew adds events that have been written to the feeds that are there.
 func (s *Store) hearNew(events []told) {
 	for i := range events {
-		f := s.feeds.known(events[i].hall)
+		e := &events[i]
+		f := s.feeds.find(e.hall, nil)
 		if f == nil {
 			continue
 		}
 		f.mu.Lock()
-		added := f.day == events[i].day && events[i].seq > f.lastSeq
-		if added {
-			f.tail = append(f.tail, s.lineOf(&events[i]))
-			f.lastSeq = events[i].seq
+		if f.loaded && f.day == e.day && e.seq > f.lastSeq {
+			f.tail = append(f.tail, s.lineOf(e))
+			f.lastSeq = e.seq
+			s.feeds.grew(e.hall, f.grown())
 		}
-		bytes := f.size()
 		f.mu.Unlock()
-		if added {
-			s.feeds.weigh(f, bytes)
-		}
 	}
 }
 
+// grown returns by how many bytes the feed has grown since it was last asked. mu is held.
+func (f *feed) grown() int {
+	by := f.size() - f.bytes
+	f.bytes += by
+	return by
+}
+
 // heardOf notes in RAM when a run was heard of last.
-func (fs *feeds) heardOf(r *run) {
-	f := fs.known(r.hall)
+func (s *Store) heardOf(r *run) {
+	f := s.feeds.find(r.hall, nil)
 	if f == nil {
 		return
 	}
@@ -197,19 +134,23 @@ func (s *Store) lineOf(e *told) tailLine {
 
 // heardIn returns what a hall has heard up to a day, from RAM or else from the file.
 func (s *Store) heardIn(ctx context.Context, h hall, day string) (heard, error) {
-	f := s.feeds.get(h)
+	f := s.feeds.find(h, func() feed { return feed{} })
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.day >= day { // later: the request came before midnight
-		return f.heard, nil
+	if f.day < day { // else it was read for that day, or the request came before midnight
+		f.loaded = false
 	}
-	got, lastSeq, err := s.read(ctx, hallDay{h, day})
+	f.mu.Unlock()
+	err := f.lock(ctx, s, func(ctx context.Context, _ *sql.DB) (err error) {
+		f.heard, f.lastSeq, err = s.read(ctx, hallDay{h, day})
+		f.day, f.asked = day, false
+		s.feeds.grew(h, f.grown())
+		return err
+	})
 	if err != nil {
 		return heard{}, fmt.Errorf("reading what was heard: %w", err)
 	}
-	f.day, f.lastSeq, f.asked, f.heard = day, lastSeq, false, got
-	s.feeds.weigh(f, f.size())
-	return got, nil
+	defer f.mu.Unlock()
+	return f.heard, nil
 }
 
 // pastDays is how many days before today have a summary in RAM: the rest of this week and the one before.

@@ -85,8 +85,9 @@ func (s *Store) hearPeople(scope Scope, h *Heard) bool {
 		if len(changed) > 0 {
 			s.forgetRooms(scope.tenant, changed...)
 		}
-		if r := s.rooms.find(roomKey{scope.tenant, scope.agent, session}, nil); r != nil {
-			s.rooms.grew(r.enter(audience, met, at))
+		key := roomKey{scope.tenant, scope.agent, session}
+		if r := s.rooms.find(key, nil); r != nil {
+			s.rooms.grew(key, r.enter(audience, met, at))
 		}
 	})
 }

@@ -190,7 +190,7 @@ func TestMonth(t *testing.T) {
 		}
 		t.Fatalf("%d days have summaries, want %d", len(got), len(m.want))
 	}
-	if held := m.s.feeds.bytes; held > cache {
+	if held := m.s.feeds.held(); held > cache {
 		t.Errorf("%d bytes are held in RAM, want %d at most", held, cache)
 	}
 	if lost := m.s.Lost(); lost > 0 {
@@ -239,5 +239,5 @@ func BenchmarkMonth(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 	b.ReportMetric(float64(m.bytes(b))/(1<<20), "file-MB")
 	b.ReportMetric(float64(m.count(b, "SELECT count(*) FROM digests")), "digests")
-	b.ReportMetric(float64(m.s.feeds.bytes)/(1<<20), "RAM-MB")
+	b.ReportMetric(float64(m.s.feeds.held())/(1<<20), "RAM-MB")
 }

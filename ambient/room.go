@@ -59,10 +59,10 @@ func (r *room) knows(who []string) bool {
 // room returns a conversation's room, loaded and locked. The caller must unlock it.
 func (s *Store) room(ctx context.Context, scope Scope, session string) (*room, error) {
 	key := roomKey{scope.tenant, scope.agent, session}
-	r := s.rooms.find(key, func() *room { return &room{key: key} })
+	r := s.rooms.find(key, func() room { return room{key: key} })
 	return r, r.lock(ctx, s, func(ctx context.Context, db *sql.DB) error {
 		err := r.load(ctx, db, s.cfg.Clock())
-		s.rooms.grew(len(r.there) * presenceBytes)
+		s.rooms.grew(key, len(r.there)*presenceBytes)
 		return err
 	})
 }

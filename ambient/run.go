@@ -136,7 +136,7 @@ func (s *Store) writeRuns(work func(*runWriting, context.Context, *sql.Tx) error
 		w.done()
 		s.hearNew(w.events)
 		if w.step != nil {
-			s.feeds.heardOf(w.step)
+			s.heardOf(w.step)
 		}
 	})
 }

@@ -65,6 +65,7 @@ type Store struct {
 
 	rooms   cache[roomKey, room]
 	streets cache[agentKey, street]
+	feeds   cache[hall, feed]
 	lately  lately
 	graves  graves
 
@@ -73,8 +74,6 @@ type Store struct {
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
 	dropped atomic.Int64
-
-	feeds *feeds
 
 	// What follows belongs to the writer.
 	books  map[hall]*book   // emptied when a transaction fails
@@ -111,8 +110,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	writing, stop := context.WithCancel(context.Background())
 	s := &Store{
 		cfg: cfg, db: db, queue: make(chan job, cfg.Queue), done: make(chan struct{}), stop: stop,
-		feeds: newFeeds(cfg.CacheBytes), books: map[hall]*book{}, late: map[hallDay]bool{},
+		books: map[hall]*book{}, late: map[hallDay]bool{},
 	}
+	limit := cfg.CacheBytes / (2 * caches)
+	s.rooms.limit, s.streets.limit, s.feeds.limit = limit, limit, limit
 	if err := db.Ready(ctx); db.Failed(err) {
 		s.fault(err)
 		s.later(func(context.Context, *sql.Tx) error { return nil }, nil) // so that the writer tries until it can

@@ -75,7 +75,10 @@ func (s *Store) tendLater(h hall, got *heard, now time.Time) {
 	if !old && !silent {
 		return
 	}
-	f := s.feeds.get(h)
+	f := s.feeds.find(h, nil)
+	if f == nil {
+		return // let go meanwhile
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.asked {
