@@ -70,6 +70,9 @@ const briefingInstructions = "Somebody is about to work on the task below and ha
 	"what earlier workers did about it and how that ended, and constraints. Name people, numbers and dates as the notes have them; " +
 	"leave out what doesn't bear on the task. If nothing in the notes does, answer " + noBriefing + " and no more. " + dataRule
 
+// errForgotten says that the briefing may tell of something that was forgotten while it was made.
+var errForgotten = errors.New("something was forgotten meanwhile")
+
 // Brief makes the briefing of a worker's session from what is known of the task, m.Words, unless the session has one.
 // From then on [Store.Surroundings] shows it, whenever the session's prompt is made from the beginning. It returns what became
 // of it, "" when it was there already. This is the one thing here that takes its time, up to [Briefing].Timeout.
@@ -81,10 +84,17 @@ func (s *Store) Brief(ctx context.Context, scope Scope, m Moment) (string, error
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Briefing.Timeout)
 	defer cancel()
 	return s.briefings.once(ctx, key, func() (string, error) {
-		if _, found, err := s.briefing(ctx, key); found || err != nil {
-			return "", err
+		switch _, found, err := s.briefing(ctx, key); {
+		case err != nil:
+			return BriefingFailed, err
+		case found:
+			return "", nil
 		}
+		wiped := s.wiped.Load()
 		groups, result, err := s.makeBriefing(ctx, scope, &m)
+		if err == nil && s.wiped.Load() != wiped {
+			err = errForgotten
+		}
 		if err != nil {
 			groups, result = nil, BriefingFailed
 		}

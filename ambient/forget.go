@@ -151,6 +151,7 @@ func (e *eraser) run(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	e.s.wiped.Add(1)
 	if err := e.events(ctx); err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (e *eraser) events(ctx context.Context) error {
 // done brings RAM up to it.
 func (e *eraser) done() {
 	e.after()
-	e.s.briefings.clear()
+	e.s.forgetMade()
 	e.s.lately.forget()
 	mine := func(tenant, agent string) bool { return tenant == e.tenant && (e.agent == "" || agent == e.agent) }
 	e.s.rooms.drop(func(key roomKey, _ *room) bool { return mine(key.tenant, key.agent) })

@@ -38,6 +38,9 @@ type Reply struct {
 	USD  *float64 // what the call cost, nil when that isn't known; also of a call that failed
 }
 
+// useless reports whether it was the reply that was wrong, so that asking again is in vain.
+func useless(err error) bool { return errors.Is(err, errSilent) || errors.Is(err, errUnsafe) }
+
 // askPatience is how long a model may take where nobody waits for it.
 const askPatience = time.Minute
 

@@ -40,6 +40,8 @@ type Config struct {
 	// Briefing says what workers are told before they begin, Background how work is done that nobody waits for.
 	Briefing   Briefing
 	Background Background
+	// Held returns what memory knows of a scope, user "" for the workspace. Nil: no model is asked about it.
+	Held func(ctx context.Context, tenant, agent, user string) (Held, error)
 	// Queue is how many writes may wait. 0: 1024.
 	Queue int
 	// WorkingTokens bounds what a prompt is told of today, yesterday and the week. 0: 1500.
@@ -70,6 +72,8 @@ type Store struct {
 	graves  graves
 
 	briefings briefings
+	syntheses syntheses
+	wiped     atomic.Int64 // how often something was forgotten that texts may have been made of
 	runner    *background.Runner
 
 	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't

@@ -63,11 +63,22 @@ func (d *digests[T]) of(ctx context.Context, now time.Time, scope Scope, read fu
 	return value, err
 }
 
-// outdate drops the digests that changes have made stale.
+// outdate drops the digests that changes have made stale, and tells whose.
 func (s *Store) outdate(changes []change) {
 	s.briefs.apply(changes)
 	s.known.apply(changes)
+	var last Scope
+	for i := range changes {
+		if sc := changes[i].scope; changes[i].dates() && sc != last {
+			s.cfg.OnChange(sc.tenant, sc.agent, sc.user)
+			last = sc
+		}
+	}
 }
+
+// dates reports whether a change makes digests stale: those of a number or a
+// vector don't.
+func (c *change) dates() bool { return c.kind != changeHits && c.kind != changeOuter }
 
 // put keeps an entry. When there is no room the cache starts over.
 func (d *digests[T]) put(scope Scope, e *digest[T]) {
@@ -92,7 +103,7 @@ func (d *digests[T]) apply(changes []change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range changes {
-		if kind := changes[i].kind; kind != changeHits && kind != changeOuter {
+		if changes[i].dates() {
 			d.drop(changes[i].scope)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type Knowledge struct {
 	Opposed []Opposed // the newest first
 	// Unknown names what goals and to-dos speak of and no other memory does.
 	Unknown []string
+	// Version tells what one scope knows from what it knew before; 0: nothing.
+	// What several scopes know together has none.
+	Version uint64
 }
 
 // Known is the current memories of one type.
@@ -67,6 +71,40 @@ func (s *Store) Knowledge(ctx context.Context, scope Scope) (Knowledge, error) {
 	}
 
 	return out, nil
+}
+
+// OwnKnowledge is Knowledge of the scope alone: a user's without the workspace's.
+func (s *Store) OwnKnowledge(ctx context.Context, scope Scope) (Knowledge, error) {
+	if err := scope.check(); err != nil {
+		return Knowledge{}, fmt.Errorf("gathering knowledge: %w", err)
+	}
+	k, err := s.known.of(ctx, s.cfg.Clock(), scope, s.readKnowledge)
+	if err != nil {
+		return Knowledge{}, fmt.Errorf("gathering knowledge: %w", err)
+	}
+
+	return k, nil
+}
+
+// version hashes what is known.
+func (k *Knowledge) version() uint64 {
+	if len(k.Known) == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	for _, known := range k.Known {
+		fmt.Fprintf(h, "%s %d\n", known.Type, known.Total)
+		for i := range known.Items {
+			item := &known.Items[i]
+			fmt.Fprintf(h, "%s %d %s\n", item.ID, item.CreatedAt.UnixMilli(), item.Content)
+		}
+	}
+	for i := range k.Opposed {
+		fmt.Fprintf(h, "%s %s\n", k.Opposed[i].ID, k.Opposed[i].Other.ID)
+	}
+	fmt.Fprintf(h, "%q", k.Unknown)
+
+	return h.Sum64() | 1 // not 0
 }
 
 // with adds a user's own knowledge to the workspace's.
@@ -250,6 +288,8 @@ func (s *Store) readKnowledge(ctx context.Context, scope Scope, _ time.Time) (Kn
 	if err == nil {
 		k.Unknown, err = s.readNames(ctx, selectUnknown, []any{scope.tenant, scope.agent, scope.user, maxUnknown})
 	}
+
+	k.Version = k.version()
 
 	return k, err
 }

@@ -77,6 +77,10 @@ type Config struct {
 	// OnLearned, and it must not block: what is learned next waits for it.
 	OnNews func(News)
 
+	// OnChange, if set, is told whose memories a write has changed, user "" for
+	// the workspace's. The same holds for it as for OnLearned.
+	OnChange func(tenant, agent, user string)
+
 	// OnIndex, if set, is told of each recall whether the index answered it
 	// (true) or the file did. The same holds for it as for OnLearned.
 	OnIndex func(hit bool)
@@ -248,6 +252,9 @@ func withDefaults(cfg Config) Config {
 	}
 	if cfg.Zone == nil {
 		cfg.Zone = func(string) *time.Location { return nil }
+	}
+	if cfg.OnChange == nil {
+		cfg.OnChange = func(string, string, string) {}
 	}
 	if cfg.OnLearned == nil {
 		cfg.OnLearned = func(Type, string) {}

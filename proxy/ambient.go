@@ -25,6 +25,9 @@ type Ambient interface {
 	// Brief may take its time, within a limit of its own.
 	Brief(context.Context, ambient.Scope, ambient.Moment) (string, error)
 	Background() background.Report
+	// Knowledge is what a model made of what memory knows of one scope.
+	Knowledge(ctx context.Context, tenant, agent, user string, version uint64) []ambient.Group
+	EraseMade(ctx context.Context, tenant, agent string) error
 	Check(context.Context) error
 	Record(context.Context, []ambient.Posted) ([]ambient.Result, error)
 	Events(ctx context.Context, tenant, agent string, f ambient.Filter) (ambient.Page, error)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -38,6 +39,18 @@ func (s *Server) forgetUser(c *fiber.Ctx) error {
 		return err
 	}
 	return c.JSON(fiber.Map{"forgotten": forgotten, "erased": erased.Rows})
+}
+
+// ToldOfMemory reports whether a conversation was told of a memory, or may have
+// been: by a line that names it, or by words that a model made of the agent's
+// memories.
+func ToldOfMemory(tenant, agent, id string) func(assemble.Conversation, []string) bool {
+	return func(whose assemble.Conversation, shown []string) bool {
+		return whose.Tenant == tenant && whose.Agent == agent && slices.ContainsFunc(shown, func(line string) bool {
+			aside, ok := strings.CutPrefix(line, assemble.Aside)
+			return line == id || ok && (strings.HasPrefix(aside, ambient.Made) || strings.Contains(aside, id))
+		})
+	}
 }
 
 // ToldOf reports whether a conversation was told what must be forgotten of a

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/understudy-ai/understudy/assemble"
@@ -24,7 +25,64 @@ func (x *exchange) know(ctx context.Context, in *assemble.Input, scope memory.Sc
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "knowledge").Inc()
 		return
 	}
+	if worded := x.worded(ctx, &k); worded != nil {
+		in.Knowledge = worded
+		return
+	}
 	in.Knowledge = knowledgeSheet(&k, x.s.cfg.Knowledge)
+}
+
+// worded is what is known in the words of the model for the background: what it
+// made of the workspace's memories and of the user's own. Nil when it has made
+// nothing of what is known now.
+func (x *exchange) worded(ctx context.Context, all *memory.Knowledge) assemble.Sheet {
+	if x.s.cfg.Ambient == nil {
+		return nil
+	}
+	var out assemble.Sheet
+	made := false
+	owners := []string{""}
+	if x.who.user != "" {
+		owners = append(owners, x.who.user)
+	}
+	for _, user := range owners {
+		scope, err := memory.NewScope(x.who.tenant, x.who.agent, user)
+		if err != nil {
+			return nil
+		}
+		own, err := x.s.cfg.Memory.OwnKnowledge(ctx, scope) // it has just been read
+		if err != nil {
+			return nil
+		}
+		groups := sheet(x.s.cfg.Ambient.Knowledge(ctx, x.who.tenant, x.who.agent, user, own.Version))
+		if groups == nil && own.Version != 0 {
+			groups = knowledgeSheet(&memory.Knowledge{Known: own.Known}, x.s.cfg.Knowledge/len(owners))
+		} else if groups != nil {
+			made = true
+		}
+		out = append(out, groups...)
+	}
+	if !made {
+		return nil
+	}
+	if odd := oddGroup(all); len(odd.Lines) > 0 {
+		out = append(out, odd)
+	}
+	return out
+}
+
+// KnowledgeLines lists what is known as a prompt would, in about so many words.
+func KnowledgeLines(k *memory.Knowledge, words int) (out []string) {
+	for _, g := range knowledgeSheet(k, words) {
+		for _, l := range g.Lines {
+			label := l.Type
+			if !l.CreatedAt.IsZero() {
+				label += ", " + l.CreatedAt.UTC().Format(time.DateOnly)
+			}
+			out = append(out, "["+label+"] "+l.Content)
+		}
+	}
+	return out
 }
 
 // knowledgeHeadings are the groups of the section, in the order in which they
@@ -90,7 +148,7 @@ func oddGroup(k *memory.Knowledge) assemble.Group {
 		o := &k.Opposed[i]
 		g.Lines = append(g.Lines, assemble.Frame{
 			ID: assemble.Aside + o.ID + "," + o.Other.ID, Type: "contradiction", CreatedAt: o.CreatedAt,
-			Content:  o.Content + " (" + o.Other.CreatedAt.UTC().Format("2006-01-02") + ": " + o.Other.Content + ")",
+			Content:  o.Content + " (" + o.Other.CreatedAt.UTC().Format(time.DateOnly) + ": " + o.Other.Content + ")",
 			Personal: o.User != "" || o.Other.User != "",
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"slices"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -137,8 +136,13 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 	if err := s.cfg.Memories.Forget(ctx, scope, id); err != nil {
 		return memoryError(err)
 	}
+	if s.cfg.Ambient != nil {
+		if err := s.cfg.Ambient.EraseMade(ctx, adminTenant(c), query(c, "agent", "default")); err != nil {
+			return err
+		}
+	}
 	s.forgets.Add(1)
-	err = s.drop(ctx, func(_ assemble.Conversation, shown []string) bool { return slices.Contains(shown, id) })
+	err = s.drop(ctx, ToldOfMemory(adminTenant(c), query(c, "agent", "default"), id))
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type Memory interface {
 	Recall(context.Context, memory.Scope, memory.Query) (memory.Recalled, error)
 	Brief(context.Context, memory.Scope) (memory.Brief, error)
 	Knowledge(context.Context, memory.Scope) (memory.Knowledge, error)
+	OwnKnowledge(context.Context, memory.Scope) (memory.Knowledge, error)
 	Learn(memory.Exchange) bool
 	Check(context.Context) error
 }

@@ -266,6 +266,10 @@ func (b brokenMemory) Brief(context.Context, memory.Scope) (memory.Brief, error)
 func (b brokenMemory) Knowledge(context.Context, memory.Scope) (memory.Knowledge, error) {
 	return memory.Knowledge{}, b.err
 }
+
+func (b brokenMemory) OwnKnowledge(context.Context, memory.Scope) (memory.Knowledge, error) {
+	return memory.Knowledge{}, b.err
+}
 func (b brokenMemory) Learn(memory.Exchange) bool  { return true }
 func (b brokenMemory) Check(context.Context) error { return b.err }
 

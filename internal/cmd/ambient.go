@@ -21,7 +21,7 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	}
 	a.ambient, err = ambient.Open(ctx, ambient.Config{
 		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Version: Version(), Zone: zones(a.cfg),
-		Tokens: assemble.EstimateTokens, People: people(a.cfg.Ambient.Participants), Known: a.known,
+		Tokens: assemble.EstimateTokens, People: people(a.cfg.Ambient.Participants), Known: a.known, Held: a.held(),
 		Briefing: ambient.Briefing{
 			Timeout: a.cfg.Ambient.Briefing.Timeout, Relevance: a.cfg.Ambient.Briefing.Relevance, Recall: a.recallFor, Similar: a.similar,
 		},

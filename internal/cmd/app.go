@@ -173,7 +173,12 @@ func (a *app) openStores(ctx context.Context) (err error) {
 			}
 			a.metrics.Index.WithLabelValues(result).Inc()
 		},
-		OnNews:    a.hearNews,
+		OnNews: a.hearNews,
+		OnChange: func(tenant, agent, user string) {
+			if a.ambient != nil {
+				a.ambient.KnowledgeChanged(tenant, agent, user)
+			}
+		},
 		OnLearned: func(t memory.Type, result string) { a.metrics.Learned.WithLabelValues(string(t), result).Inc() },
 	})
 	if err != nil {

@@ -56,3 +56,26 @@ func (a *app) similar(task string) func(string) float64 {
 	}
 	return like
 }
+
+// heldWords is how much of what is known the model is told.
+const heldWords = 1500
+
+// held returns what memory knows of one scope, nil where there is no memory.
+func (a *app) held() func(ctx context.Context, tenant, agent, user string) (ambient.Held, error) {
+	if !a.cfg.Memory.Enabled {
+		return nil
+	}
+	return func(ctx context.Context, tenant, agent, user string) (ambient.Held, error) {
+		select {
+		case <-a.serving: // memory is open
+		case <-ctx.Done():
+			return ambient.Held{}, ctx.Err()
+		}
+		scope, err := memory.NewScope(tenant, agent, user)
+		if err != nil {
+			return ambient.Held{}, err
+		}
+		k, err := a.memory.OwnKnowledge(ctx, scope)
+		return ambient.Held{Version: k.Version, Lines: proxy.KnowledgeLines(&k, heldWords)}, err
+	}
+}

@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,4 +226,77 @@ func pageOf(t *testing.T, a *app, path string) []byte {
 		t.Fatalf("GET %s = %d %s, %v", path, resp.StatusCode, body, err)
 	}
 	return body
+}
+
+// TestKnowledgeInTheModelsWords has the model word what memory knows. A
+// conversation is told so until one of the memories is forgotten; then nothing
+// of it is left anywhere.
+func TestKnowledgeInTheModelsWords(t *testing.T) {
+	noLeaks(t)
+	upstream, err := llmtest.Start(demoSmall, demoMid, demoLarge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer upstream.Close()
+	cfg := demoConfig(t.TempDir(), upstream.URL())
+	cfg.Limits.SmartBudget = time.Minute // whatever the machine is busy with
+	cfg.Ambient.Background.Model = demoSmall
+	var minutes atomic.Int64
+	noon := time.Date(2026, 3, 18, 12, 0, 0, 0, time.UTC)
+	a, err := startApp(t.Context(), cfg, IO{Clock: func() time.Time { return noon.Add(time.Duration(minutes.Load()) * time.Minute) }}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeApp(t, a)
+	const said = "The team measures before it moves the zeppelin."
+	backgroundSays(upstream, 200, said)
+	knowSomething(t, a)
+	told := func(session string) string {
+		resp := post(t, a, `{"model":"auto","messages":[{"role":"user","content":"What is a monad?"}]}`, "X-Channel-Id", "eng", "X-Session-Id", session)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return string(upstream.Last().Body)
+	}
+	if got := told("before"); strings.Contains(got, said) {
+		t.Errorf("before the model is asked a prompt has its words:\n%s", got)
+	}
+	minutes.Add(2)
+	a.ambient.Work(t.Context())
+	prompt := told("after")
+	if !strings.Contains(prompt, `# Knowledge Context\n- [summary] `+said) {
+		t.Errorf("the prompt is\n%s", prompt)
+	}
+	report := pageOf(t, a, "/api/background")
+	calls := gjson.GetBytes(report, `calls.#(purpose=="knowledge")`)
+	if calls.Get("calls").Int() != 1 || calls.Get("cost_usd").Float() != 0.004 || !gjson.GetBytes(report, `jobs.#(name=="knowledge").last_run`).Exists() {
+		t.Errorf("the report is %s", report)
+	}
+
+	scope, err := memory.NewScope("default", "default", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := a.memory.List(t.Context(), scope, memory.Filter{})
+	if err != nil || len(page.Items) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, strings.TrimSuffix(a.url(), "/v1")+"/api/memories/"+page.Items[0].ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for _, session := range []string{"after", "later"} {
+		if got := told(session); resp.StatusCode != 200 || strings.Contains(got, "zeppelin") {
+			t.Errorf("after %d the conversation %q is told\n%s", resp.StatusCode, session, got)
+		}
+	}
+	for _, file := range []string{ambientFile, ambientFile + "-wal"} {
+		raw, err := os.ReadFile(filepath.Join(cfg.DataDir, file))
+		if err != nil && !os.IsNotExist(err) || strings.Contains(string(raw), "zeppelin") {
+			t.Errorf("%s has the words still, or %v", file, err)
+		}
+	}
 }

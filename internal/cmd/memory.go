@@ -11,13 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/understudy-ai/understudy/ambient"
-	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
 )
@@ -259,9 +257,11 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 	}
 	return f.with(ctx, o, false, func(store *memory.Store) error {
 		n := 1
-		told := func(_ assemble.Conversation, memories []string) bool { return slices.Contains(memories, *id) }
+		told := proxy.ToldOfMemory(f.tenant, f.agent, *id)
 		if *id != "" {
-			err = store.Forget(ctx, scope, *id)
+			if err = store.Forget(ctx, scope, *id); err == nil {
+				err = withAmbient(ctx, filepath.Dir(path), func(made *ambient.Store) error { return made.EraseMade(ctx, f.tenant, f.agent) })
+			}
 		} else {
 			var erased ambient.Erased
 			if n, err = store.ForgetUser(ctx, f.tenant, f.user, agent); err == nil {

@@ -83,19 +83,29 @@ func says(text, name string) bool {
 }
 
 // eraseUser takes a user from the data folder's store of what surrounds
-// conversations, if there is one. No server may hold it meanwhile.
-func eraseUser(ctx context.Context, dataDir, tenant, user, agent string) (_ ambient.Erased, err error) {
+// conversations.
+func eraseUser(ctx context.Context, dataDir, tenant, user, agent string) (erased ambient.Erased, err error) {
+	err = withAmbient(ctx, dataDir, func(store *ambient.Store) (err error) {
+		erased, err = store.EraseUser(ctx, tenant, user, agent)
+		return err
+	})
+	return erased, err
+}
+
+// withAmbient opens the data folder's store of what surrounds conversations, if
+// there is one. No server may hold it meanwhile.
+func withAmbient(ctx context.Context, dataDir string, use func(*ambient.Store) error) (err error) {
 	path := filepath.Join(dataDir, ambientFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return ambient.Erased{}, nil
+		return nil
 	}
 	store, err := ambient.Open(ctx, ambient.Config{Path: path, Tokens: assemble.EstimateTokens})
 	if err != nil {
-		return ambient.Erased{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if err := store.Check(ctx); err != nil { // else it would be waited for
-		return ambient.Erased{}, err
+		return err
 	}
-	return store.EraseUser(ctx, tenant, user, agent)
+	return use(store)
 }
