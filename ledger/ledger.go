@@ -70,7 +70,7 @@ type Ledger struct {
 // item is an entry to write or, with flushed set, a wish to be told when
 // everything before it has been written.
 type item struct {
-	entry   Entry
+	entry   *Entry
 	flushed chan struct{}
 }
 
@@ -149,7 +149,7 @@ func (l *Ledger) Record(e Entry) {
 		return
 	}
 	select {
-	case l.queue <- item{entry: e}:
+	case l.queue <- item{entry: &e}:
 		if l.enough() {
 			signal(l.hurry)
 		}
@@ -158,7 +158,7 @@ func (l *Ledger) Record(e Entry) {
 	}
 	for l.failure.Load() == nil {
 		select {
-		case l.queue <- item{entry: e}:
+		case l.queue <- item{entry: &e}:
 			return
 		case <-time.After(doorWait):
 		}

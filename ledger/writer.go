@@ -86,7 +86,7 @@ func (l *Ledger) collect(batch []Entry, house <-chan time.Time) (_ []Entry, flus
 		if !ok || it.flushed != nil {
 			return batch, it.flushed, ok
 		}
-		batch = append(batch, it.entry)
+		batch = append(batch, *it.entry)
 	case <-l.faults:
 		l.awaitFile()
 		return batch, nil, true
@@ -100,7 +100,7 @@ func (l *Ledger) collect(batch []Entry, house <-chan time.Time) (_ []Entry, flus
 			if !ok || it.flushed != nil {
 				return batch, it.flushed, ok
 			}
-			batch = append(batch, it.entry)
+			batch = append(batch, *it.entry)
 		default:
 			return batch, nil, true
 		}
