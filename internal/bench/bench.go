@@ -86,6 +86,7 @@ func Run(ctx context.Context, cfg Config) (_ *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
+	r.warm(ctx)
 	for _, c := range selected {
 		fmt.Fprintf(cfg.Progress, "measuring %s\n", c.name)
 		rows, err := r.measure(ctx, c)

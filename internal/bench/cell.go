@@ -113,6 +113,16 @@ func (r *rig) measure(ctx context.Context, c cell) ([]Row, error) {
 	return rows, nil
 }
 
+// warm asks Understudy for every scope often enough that its index is loaded:
+// what is measured is a proxy that has been running for a while.
+func (r *rig) warm(ctx context.Context) {
+	load := r.newLoad(cell{name: "warm", size: 300, conns: 1})
+	defer load.close()
+	const times = 20 // a scope
+	load.pairs(ctx, newTally(len(r.targets), times*scopes), 1, 0, times*scopes)
+	settled(ctx, r.targets)
+}
+
 // load is the workers of a cell with their connections.
 type load struct {
 	cell    cell
