@@ -114,7 +114,7 @@ func (j *Journal) rewriteAll() error {
 		j.putBack(waiting)
 		return err
 	}
-	j.size, j.limit = size, max(j.cfg.Limit, 2*size)
+	j.size, j.limit = size, max(j.cfg.Limit, 3*size) // with twice its size, writing it anew takes 5 % of a busy proxy's time
 
 	return j.db.Checkpoint(ctx)
 }
