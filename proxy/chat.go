@@ -167,7 +167,11 @@ func usd(v float64) string { return strconv.FormatFloat(v, 'f', 9, 64) }
 // reportedCost is what the upstream says the answer cost, nil when it does not
 // or it can't be.
 func reportedCost(h *fasthttp.ResponseHeader) *float64 {
-	v, err := strconv.ParseFloat(string(h.Peek("X-Litellm-Response-Cost")), 64)
+	text := h.Peek("X-Litellm-Response-Cost")
+	if len(text) == 0 {
+		return nil // most of the time; an error costs more than the header
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
 		return nil
 	}

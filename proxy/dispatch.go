@@ -187,6 +187,9 @@ func overflows(body []byte) bool {
 // say.
 func retryAfter(h *fasthttp.ResponseHeader) time.Duration {
 	v := string(h.Peek(fasthttp.HeaderRetryAfter))
+	if v == "" {
+		return 0
+	}
 	if seconds, err := strconv.Atoi(v); err == nil {
 		return time.Duration(max(0, seconds)) * time.Second
 	}
