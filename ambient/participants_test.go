@@ -211,3 +211,32 @@ func TestWhoIsPresentWhere(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkedParticipants holds that a person with two identities is told of once, and by what both said.
+func TestLinkedParticipants(t *testing.T) {
+	s, now := testStore(t, nil)
+	session := "day"
+	for i, user := range []string{"U1", "U2", "U3"} {
+		now.set(noon.Add(time.Duration(i) * time.Minute))
+		says(t, s, place(t, user, "C1", false), session, "Name "+user, "I'm "+user)
+	}
+	asking := place(t, "U3", "C1", false)
+	if got := texts(around(t, s, asking, Moment{Session: session, Opening: true}).Participants); len(got) != 3 {
+		t.Fatalf("before there are %q", got)
+	}
+	if _, err := s.Link(t.Context(), "default", humanID("default", "slack", "U1", false), humanID("default", "slack", "U2", false)); err != nil {
+		t.Fatal(err)
+	}
+	now.set(noon.Add(5 * time.Minute))
+	says(t, s, place(t, "U1", "C1", false), session, "Name U1", "hello again")
+	want := []string{"**Name U1** — says “I'm U2” and “I'm U1”.", "**Name U3** — says “I'm U3”."}
+	if diff := cmp.Diff(want, texts(around(t, s, asking, Moment{Session: session, Opening: true}).Participants)); diff != "" {
+		t.Errorf("when they are linked (-want +got):\n%s", diff)
+	}
+	if _, err := s.Unlink(t.Context(), "default", humanID("default", "slack", "U1", false)); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(around(t, s, asking, Moment{Session: session, Opening: true}).Participants); len(got) != 3 {
+		t.Errorf("when they are not any more there are %q", got)
+	}
+}

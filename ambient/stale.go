@@ -17,11 +17,13 @@ type StaleProfile struct {
 	Known         []Known  // what memory holds, the most important first
 	Said          []string // what they said last, newest first
 	Words         int      // of the profile at most
+
+	made int64 // when the profile was made that is stale
 }
 
 // selectStale lists the profiles of something that no model has made, or made for so long before the person was last seen (?1, in
 // milliseconds), of those seen last first.
-const selectStale = `SELECT p.tenant, p.agent, p.audience, p.person FROM profiles p
+const selectStale = `SELECT p.tenant, p.agent, p.audience, p.person, p.made FROM profiles p
 	WHERE p.text <> '' AND (p.source <> 'model' OR p.seen - p.made > ?1) ORDER BY p.seen DESC LIMIT ?2`
 
 // StaleProfiles lists profiles for a model to write, as many as [People] allows in one pass. What there is nothing to say
@@ -55,7 +57,7 @@ func (s *Store) staleProfiles(ctx context.Context) (out []StaleProfile, err erro
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		p := StaleProfile{Words: s.cfg.People.Words}
-		if err := rows.Scan(&p.Tenant, &p.Agent, &p.Audience, &p.Person); err != nil {
+		if err := rows.Scan(&p.Tenant, &p.Agent, &p.Audience, &p.Person, &p.made); err != nil {
 			return nil, err
 		}
 		out = append(out, p)
@@ -91,10 +93,11 @@ func (s *Store) describe(ctx context.Context, p *StaleProfile) (err error) {
 }
 
 const setProfile = `UPDATE profiles SET text = CASE WHEN ?1 = '' THEN text ELSE ?1 END, source = 'model', made = ?2
-	WHERE tenant = ?3 AND agent = ?4 AND person = ?5 AND audience = ?6`
+	WHERE tenant = ?3 AND agent = ?4 AND person = ?5 AND audience = ?6 AND made = ?7`
 
 // SetProfile puts a model's text in the place of a profile, cleaned and cut. An empty text leaves what the rules made,
-// for as long as the model's would have lasted. A person who was forgotten meanwhile stays so.
+// for as long as the model's would have lasted. A profile that was made anew meanwhile stays, and a person who was
+// forgotten stays so.
 func (s *Store) SetProfile(ctx context.Context, p StaleProfile, text string) error {
 	text, ok := s.cfg.Clean(firstWords(oneLine(text), s.cfg.People.Words))
 	if !ok {
@@ -102,7 +105,7 @@ func (s *Store) SetProfile(ctx context.Context, p StaleProfile, text string) err
 	}
 	now := s.cfg.Clock().UnixMilli()
 	err := s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, setProfile, strings.TrimSpace(text), now, p.Tenant, p.Agent, p.Person, p.Audience)
+		_, err := tx.ExecContext(ctx, setProfile, strings.TrimSpace(text), now, p.Tenant, p.Agent, p.Person, p.Audience, p.made)
 		return err
 	}, func() { s.forgetRooms(p.Tenant, p.Person) })
 	if err != nil {

@@ -2,6 +2,7 @@ package ambient
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,12 @@ func TestStaleProfiles(t *testing.T) {
 	lines := texts(around(t, s, place(t, "U2", "C1", false), Moment{Session: "a", Opening: true}).Participants)
 	if len(lines) != 2 || lines[0] != "**Sarah** — By a model, for ." && lines[1] != "**Sarah** — By a model, for ." {
 		t.Errorf("everybody is told %q", lines)
+	}
+	if err := s.SetProfile(t.Context(), StaleProfile{Tenant: "default", Agent: "atlas", Person: humanID("default", "slack", "U1", false)}, "Late."); err != nil {
+		t.Fatal(err)
+	}
+	if lines := texts(around(t, s, place(t, "U2", "C1", false), Moment{Session: "a", Opening: true}).Participants); slices.Contains(lines, "**Sarah** — Late.") {
+		t.Error("a text of an older profile takes the place of a newer one")
 	}
 	now.set(noon.Add(30 * time.Minute))
 	says(t, s, open, "a", "Sarah", "And merged.")

@@ -246,3 +246,43 @@ func TestHostileNames(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoJoinsLater holds that somebody who joins a conversation is told of with that turn, that what was sent before
+// is sent again as it was, and that nobody is told of twice.
+func TestWhoJoinsLater(t *testing.T) {
+	var store *ambient.Store
+	s := newStack(t, func(c *proxy.Config) { store = surrounded(t, c) })
+	sarah := []string{"X-User-Id: U1", "X-User-Name: Sarah", "X-Session-Id: day", "X-Channel-Id: C1", "X-Platform: slack"}
+	turns := []string{`{"role":"user","content":"first"}`}
+	sent := func() []gjson.Result {
+		t.Helper()
+		s.post(`{"model":"auto","messages":[`+strings.Join(turns, ",")+`]}`, sarah...)
+		s.sync(store)
+		return gjson.GetBytes(s.upstream.Last().Body, "messages.#.content").Array()
+	}
+	first := sent()
+	s.post(ask("auto", "I'm new here."), "X-User-Id: U2", "X-User-Name: Bo", "X-Session-Id: day", "X-Channel-Id: C1", "X-Platform: slack")
+	s.sync(store)
+	turns = append(turns, `{"role":"assistant","content":"yes"}`, `{"role":"user","content":"second"}`)
+	second := sent()
+	turns = append(turns, `{"role":"assistant","content":"yes"}`, `{"role":"user","content":"third"}`)
+	third := sent()
+
+	for i := range first {
+		if first[i].String() != second[i].String() {
+			t.Errorf("what was sent as message %d is sent as\n%s\nafterwards, not\n%s", i, second[i], first[i])
+		}
+	}
+	for i := range second {
+		if second[i].String() != third[i].String() {
+			t.Errorf("what was sent as message %d is sent as\n%s\nafterwards, not\n%s", i, third[i], second[i])
+		}
+	}
+	const bo = "**Bo** — says “I'm new here”."
+	if newest := second[len(second)-1].String(); !strings.Contains(newest, bo) || strings.Contains(first[0].String(), "Bo") {
+		t.Errorf("the turn in which Bo joined is told\n%s", newest)
+	}
+	if newest := third[len(third)-1].String(); strings.Contains(newest, bo) {
+		t.Errorf("the turn after that is told\n%s", newest)
+	}
+}
