@@ -75,10 +75,7 @@ func (g *graves) hold(scope Scope, at time.Time) bool {
 	return false
 }
 
-// Whoever is known by name alone, and is called what the user is called on the same platform, is taken for the user.
-const selectErased = `SELECT id, lower(name) FROM humans WHERE tenant = ?1 AND handle = ?2 AND by_name = 0
-	UNION SELECT b.id, b.handle FROM humans b JOIN humans h ON h.tenant = b.tenant AND h.platform = b.platform AND lower(h.name) = b.handle
-		WHERE h.tenant = ?1 AND h.handle = ?2 AND h.by_name = 0 AND b.by_name = 1`
+const selectErased = `SELECT id, platform, name FROM humans WHERE tenant = ? AND handle = ? AND by_name = 0`
 
 // What is erased of a human (?3) with one agent, or with agent "" all.
 const ofHuman = ` WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND `
@@ -101,8 +98,8 @@ const (
 	selectTheirSessions = `SELECT DISTINCT session FROM participants` + ofHuman + `human = ?3`
 	selectTheirEvents   = `SELECT id FROM events` + ofHuman + `(user = ?3 OR audience = 'u/' || ?3)`
 	selectTheirRuns     = `SELECT session FROM runs` + ofHuman + `(user = ?3 OR audience = 'u/' || ?3)`
-	selectTheirWords    = `SELECT seq FROM transcripts` + ofHuman + `lower(name) = ?3`
-	deleteTheirWords    = `DELETE FROM transcripts` + ofHuman + `lower(name) = ?3`
+	selectNamed         = `SELECT seq, name FROM transcripts WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND name <> ''`
+	deleteUttered       = `DELETE FROM transcripts WHERE seq = ?`
 	selectHeir          = `SELECT coalesce(min(id), '') FROM humans WHERE person = ?1 AND id <> ?1`
 	// A briefing that a model wrote doesn't say what it was made of: when anything they did is erased (?4), all go.
 	ofBriefings     = ofHuman + `(?4 OR user = ?3 OR audience = 'u/' || ?3)`
@@ -142,11 +139,15 @@ type eraser struct {
 }
 
 func (e *eraser) run(ctx context.Context) error {
-	names := map[string]string{}
+	ids, names := map[string]bool{}, map[string]bool{}
 	if err := e.each(ctx, selectErased, []any{e.tenant, e.user}, func(scan func(...any) error) error {
-		var id, name string
-		err := scan(&id, &name)
-		names[id] = name
+		var id, platform, name string
+		err := scan(&id, &platform, &name)
+		if ids[id] = true; name != "" {
+			// Whoever is known by that name alone on the same platform is taken for the user.
+			name = strings.ToLower(name)
+			names[name], ids[humanID(e.tenant, platform, name, true)] = true, true
+		}
 		return err
 	}); err != nil {
 		return err
@@ -155,10 +156,13 @@ func (e *eraser) run(ctx context.Context) error {
 	if err := e.events(ctx); err != nil {
 		return err
 	}
-	for id, name := range names {
-		if err := e.human(ctx, id, name); err != nil {
+	for id := range ids {
+		if err := e.human(ctx, id); err != nil {
 			return err
 		}
+	}
+	if err := e.words(ctx, names); err != nil {
+		return err
 	}
 	for _, query := range eraseAudience {
 		if err := e.exec(ctx, query, e.tenant, e.agent, userAudience(e.user)); err != nil {
@@ -168,7 +172,7 @@ func (e *eraser) run(ctx context.Context) error {
 	return nil
 }
 
-func (e *eraser) human(ctx context.Context, id, name string) error {
+func (e *eraser) human(ctx context.Context, id string) error {
 	e.lines[id] = true
 	who := []any{e.tenant, e.agent, id}
 	if err := e.collect(ctx, selectTheirSessions, who, e.sessions, ""); err != nil {
@@ -176,15 +180,6 @@ func (e *eraser) human(ctx context.Context, id, name string) error {
 	}
 	for _, query := range eraseHuman {
 		if err := e.exec(ctx, query, who...); err != nil {
-			return err
-		}
-	}
-	if name != "" {
-		words := []any{e.tenant, e.agent, name}
-		if err := e.collect(ctx, selectTheirWords, words, e.lines, earlierID); err != nil {
-			return err
-		}
-		if err := e.exec(ctx, deleteTheirWords, words...); err != nil {
 			return err
 		}
 	}
@@ -199,6 +194,27 @@ func (e *eraser) human(ctx context.Context, id, name string) error {
 		return err
 	}
 	_, err := e.tx.ExecContext(ctx, linkHumans, id, heir)
+	return err
+}
+
+// words erases what transcripts have of those who are called so.
+func (e *eraser) words(ctx context.Context, names map[string]bool) error {
+	var theirs []int64
+	err := e.each(ctx, selectNamed, []any{e.tenant, e.agent}, func(scan func(...any) error) error {
+		var seq int64
+		var name string
+		err := scan(&seq, &name)
+		if names[strings.ToLower(name)] {
+			theirs = append(theirs, seq)
+		}
+		return err
+	})
+	for _, seq := range theirs {
+		if err == nil {
+			e.lines[earlierID+strconv.FormatInt(seq, 10)] = true
+			err = e.exec(ctx, deleteUttered, seq)
+		}
+	}
 	return err
 }
 

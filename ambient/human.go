@@ -61,14 +61,16 @@ func (h *Human) called() string {
 	return CleanName(h.Handle)
 }
 
-const upsertHuman = `INSERT INTO humans (id, tenant, platform, handle, by_name, name, person, first_seen, last_seen)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?1, ?7, ?7)
+const upsertHuman = `INSERT INTO humans (id, tenant, platform, handle, by_name, name, folded, person, first_seen, last_seen)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?8, ?1, ?7, ?7)
 	ON CONFLICT (id) DO UPDATE SET
+		folded = CASE WHEN excluded.name <> '' AND excluded.last_seen >= last_seen THEN excluded.folded ELSE folded END,
 		name = CASE WHEN excluded.name <> '' AND excluded.last_seen >= last_seen THEN excluded.name ELSE name END,
 		last_seen = max(last_seen, excluded.last_seen)
 	RETURNING name, person`
 
 // meet notes that a human was seen, and completes what is known of them.
 func meet(ctx context.Context, tx *sql.Tx, tenant string, h *Human, at time.Time) error {
-	return tx.QueryRowContext(ctx, upsertHuman, h.ID, tenant, h.Platform, h.Handle, h.ByName, h.Name, at.UnixMilli()).Scan(&h.Name, &h.Person)
+	folded := strings.ToLower(h.Name + "\n" + h.Handle) // SQLite knows the small letters of ASCII alone
+	return tx.QueryRowContext(ctx, upsertHuman, h.ID, tenant, h.Platform, h.Handle, h.ByName, h.Name, at.UnixMilli(), folded).Scan(&h.Name, &h.Person)
 }

@@ -31,7 +31,7 @@ const (
 
 // selectHumans lists those last seen first; ?2 narrows by name or handle, ?3 and ?4 are the last of the page before.
 const selectHumans = `SELECT ` + humanColumns + ` FROM humans h WHERE h.tenant = ?1
-	AND (?2 = '' OR instr(lower(h.name), ?2) > 0 OR instr(lower(h.handle), ?2) > 0)
+	AND (?2 = '' OR instr(h.folded, ?2) > 0)
 	AND (?3 = 0 OR h.last_seen < ?3 OR h.last_seen = ?3 AND h.id > ?4)
 	ORDER BY h.last_seen DESC, h.id LIMIT ?5`
 

@@ -128,7 +128,7 @@ func TestHumansAPI(t *testing.T) {
 	for _, who := range [][]string{
 		{"X-User-Id: U1", "X-User-Name: Sarah", "X-Platform: slack"},
 		{"X-User-Id: 99", "X-User-Name: sarah_c", "X-Platform: discord"},
-		{"X-User-Id: U2", "X-User-Name: Bo", "X-Platform: slack"},
+		{"X-User-Id: U2", "X-User-Name: Božo Šarić", "X-Platform: slack"},
 	} {
 		s.post(ask("auto", "hello"), who...)
 	}
@@ -140,7 +140,7 @@ func TestHumansAPI(t *testing.T) {
 		ids[list.Get("items.0.display_name").String()] = list.Get("items.0.id").String()
 		page = list.Get("next_cursor").String()
 	}
-	sarah, other, bo := ids["Sarah"], ids["sarah_c"], ids["Bo"]
+	sarah, other, bo := ids["Sarah"], ids["sarah_c"], ids["Božo Šarić"]
 	if sarah == "" || other == "" || bo == "" || page != "" {
 		t.Fatalf("humans = %v, and then %q", ids, page)
 	}
@@ -160,6 +160,7 @@ func TestHumansAPI(t *testing.T) {
 		{"no body", "POST", bo + "/link", `{}`, 400, "takes a JSON object"},
 		{"unlink who isn't", "DELETE", bo + "/link", "", 400, "linked to no other"},
 		{"unlink", "DELETE", other + "/link", "", 200, other},
+		{"by name", "GET", "?q=ŠARIĆ", "", 200, ""},
 		{"bad cursor", "GET", "?cursor=x", "", 400, "cursor"},
 		{"bad limit", "GET", "?limit=x", "", 400, "limit"},
 	} {
@@ -169,6 +170,9 @@ func TestHumansAPI(t *testing.T) {
 				path = "/api/humans" + tt.path
 			}
 			a := s.in(t).send(tt.method, path, tt.body)
+			if tt.name == "by name" && gjson.Get(a.body, "items.#").Int() != 1 {
+				t.Errorf("by name there are %s", a.body)
+			}
 			if a.status != tt.status || gjson.Get(a.body, "person").String() != tt.want && !strings.Contains(gjson.Get(a.body, "error.message").String(), tt.want) {
 				t.Errorf("%s %s = %d %s, want %d %s", tt.method, tt.path, a.status, a.body, tt.status, tt.want)
 			}

@@ -100,6 +100,7 @@ CREATE TABLE humans (
   handle     TEXT NOT NULL,    -- what the platform calls them by; of one who is known by name alone, that name in small letters
   by_name    INTEGER NOT NULL, -- 1: known by name alone
   name       TEXT NOT NULL,    -- as last heard, '' when there is none
+  folded     TEXT NOT NULL,    -- name and handle in small letters, to be searched
   person     TEXT NOT NULL,    -- the human that this one is linked to, else its own id
   first_seen INTEGER NOT NULL,
   last_seen  INTEGER NOT NULL,
