@@ -55,7 +55,7 @@ func (w *world) step() {
 	scope := w.scope()
 	session := pickOne(w, "the same for all", "another", scope.channel)
 	var err error
-	switch w.rand.IntN(12) {
+	switch w.rand.IntN(14) {
 	default:
 		name := "Name " + scope.user
 		others := []Voice{{Name: pickOne(w, "Name u1", "Name u2", "Bo"), Text: w.tell(scope, "?")}}
@@ -77,6 +77,16 @@ func (w *world) step() {
 	case 5:
 		w.s.rooms.drop(func(roomKey, *room) bool { return true })
 		w.s.streets.drop(func(agentKey, *street) bool { return true })
+		w.s.feeds.drop(func(hall, *feed) bool { return true })
+	case 6:
+		w.s.Hear(scope, Heard{
+			Session: session, Process: pickOne(w, "worker", "branch"), Words: w.tell(scope, scope.user), NewTurn: true, Final: w.rand.IntN(2) == 0,
+			Answer: w.tell(scope, scope.user), Failed: pickOne(w, "", "", "timeout"), At: w.now.now(),
+		})
+	case 7:
+		w.s.HearLearned(scope, Learned{Type: pickOne(w, "decision", "todo"), Content: w.tell(scope, scope.user), Was: pickOne(w, "", w.tell(scope, scope.user)), At: w.now.now()})
+	case 8:
+		w.now.set(w.now.now().Add(time.Duration(w.rand.IntN(10)) * time.Hour))
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -96,6 +106,15 @@ func (w *world) modelWrites() error {
 		}
 		if err == nil {
 			err = w.s.SetProfile(w.t.Context(), p, text)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	due, err := w.s.DueDigests(w.t.Context(), 10)
+	for _, d := range due {
+		if err == nil {
+			_, err = w.s.SetDigest(w.t.Context(), d, strings.Join(d.Told, " "))
 		}
 	}
 	return err
@@ -136,6 +155,13 @@ func (w *world) look() int {
 		Platform: "slack", Voices: []Voice{{Name: "Name " + scope.user, User: true}},
 	})
 	text := strings.Join(slices.Concat(lines(v.Knowledge), lines(v.Working), lines(v.Channels), lines(v.Participants), lines(v.Briefing), lines(v.Conversation), lines(v.Status)), "\n")
+	events, err := w.s.Recent(w.t.Context(), scope, time.Time{}, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range events {
+		text += "\n" + e.Summary
+	}
 	found := secretWords.FindAllStringSubmatch(text, -1)
 	for _, match := range found {
 		n, err := strconv.Atoi(match[1])

@@ -122,16 +122,28 @@ func (p *page) groups(budget int) []Group {
 	}
 	needs := []int{need(tail) + need(told), need(costOf(last)), need(costOf(week))}
 	grants := share(budget, []int{todayShare, yesterdayShare, weekShare}, needs)
-	halves := share(grants[0], []int{50, 50}, []int{need(tail), need(told)})
+	since := min(need(tail), max(grants[0]/2, grants[0]-need(told), p.newest()))
 
 	out := make([]Group, 0, 4)
-	out = appendGroup(out, p.today(halves[1]))
-	out = appendGroup(out, p.since(halves[0]))
+	day, used := p.digests(p.todayName(), p.paragraphs, grants[0]-since, p.label)
+	day.Live = !p.opening // to a running conversation a new paragraph is told with the newest turn
+	out = appendGroup(out, day)
+	out = appendGroup(out, p.since(grants[0]-used))
 	if p.opening {
-		out = appendGroup(out, p.past("Yesterday ("+dayName(yesterday)+")", last, grants[1], eventsOf))
-		out = appendGroup(out, p.past(name, week, grants[2], func(d digest) string { return dayName(d.day) }))
+		day, _ = p.digests("Yesterday ("+dayName(yesterday)+")", last, grants[1], func(i int) string { return eventsOf(last[i]) })
+		out = appendGroup(out, day)
+		day, _ = p.digests(name, week, grants[2], func(i int) string { return dayName(week[i].day) })
+		out = appendGroup(out, day)
 	}
 	return out
+}
+
+// newest is what it takes to tell the newest event that no paragraph holds.
+func (p *page) newest() int {
+	if len(p.tail) == 0 {
+		return 0
+	}
+	return need(p.tail[len(p.tail)-1].cost)
 }
 
 // eventsOf says how many events a digest is of.
@@ -181,33 +193,14 @@ func share(budget int, percent, needs []int) []int {
 	return out
 }
 
-// today is the day's paragraphs, the newest when not all fit. They go above the conversation when a prompt is made from
-// the beginning; to a running conversation a new one is told with the newest turn.
-func (p *page) today(budget int) Group {
-	g := Group{Heading: p.todayName(), Live: !p.opening}
-	budget -= groupTokens
-	first := len(p.paragraphs)
-	for first > 0 && p.paragraphs[first-1].cost <= budget {
-		first--
-		budget -= p.paragraphs[first].cost
-	}
-	shown := p.paragraphs[first:]
-	for i, d := range shown {
-		g.Lines = append(g.Lines, Line{ID: d.id, Label: p.label(shown, i), Text: d.text})
-	}
-	if g.Total = len(p.paragraphs); first == 0 {
-		g.Total = 0
-	}
-	return g
-}
-
 // label says when a paragraph's events were: in which part of the day, or from when to when where that says more.
-func (p *page) label(list []digest, i int) string {
-	from, to := list[i].firstAt.In(p.now.Location()), list[i].lastAt.In(p.now.Location())
+func (p *page) label(i int) string {
+	zone := p.now.Location()
+	from, to := p.paragraphs[i].firstAt.In(zone), p.paragraphs[i].lastAt.In(zone)
 	part := partOf(from)
 	alone := part == partOf(to)
-	for j, d := range list {
-		alone = alone && (i == j || partOf(d.firstAt.In(p.now.Location())) != part)
+	for j, d := range p.paragraphs {
+		alone = alone && (i == j || partOf(d.firstAt.In(zone)) != part)
 	}
 	switch {
 	case alone:
@@ -295,33 +288,36 @@ func (p *page) week(before []digest) (days []digest, name string) {
 	return before[first:], name
 }
 
-// past is days that are over, the newest when not all fit. Each gets an equal part of the budget, and what others leave of theirs.
-func (p *page) past(heading string, days []digest, budget int, label func(digest) string) Group {
-	g := Group{Heading: heading}
-	budget -= groupTokens
-	first, least := len(days), 0
-	for first > 0 && least+min(minDay, days[first-1].cost) <= budget {
+// digests tells of some, the newest when not even the beginning of each fits. Each gets an equal part of the budget, and
+// what newer ones leave of theirs. used is what they take together.
+func (p *page) digests(heading string, list []digest, budget int, label func(i int) string) (g Group, used int) {
+	g.Heading, used = heading, groupTokens
+	first, least := len(list), groupTokens
+	for first > 0 && least+min(minDigest, list[first-1].cost) <= budget {
 		first--
-		least += min(minDay, days[first].cost)
+		least += min(minDigest, list[first].cost)
 	}
-	for i := len(days) - 1; i >= first; i-- {
-		each := max(minDay, budget/(i-first+1))
-		text := days[i].text
-		if days[i].cost > each {
+	for i := len(list) - 1; i >= first; i-- {
+		text, cost := list[i].text, list[i].cost
+		if each := max(minDigest, (budget-used)/(i-first+1)); cost > each {
 			text = fitTokens(text, each-lineTokens, p.tokens)
+			cost = p.tokens(text) + lineTokens
 		}
-		budget -= p.tokens(text) + lineTokens
-		g.Lines = append(g.Lines, Line{ID: days[i].id, Label: label(days[i]), Text: text})
+		used += cost
+		g.Lines = append(g.Lines, Line{ID: list[i].id, Label: label(i), Text: text})
+	}
+	if len(g.Lines) == 0 {
+		return g, 0
 	}
 	slices.Reverse(g.Lines)
-	if len(g.Lines) < len(days) {
-		g.Total = len(days)
+	if len(g.Lines) < len(list) {
+		g.Total = len(list)
 	}
-	return g
+	return g, used
 }
 
-// minDay is how many tokens a day is told in at least, or it is left out.
-const minDay = 30
+// minDigest is how many tokens a digest is told in at least, or it is left out.
+const minDigest = 30
 
 // dayName is a day as people say it: Tuesday, March 17.
 func dayName(day string) string {

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,8 +99,8 @@ func parseEvent(raw []byte, at, tenant string, now time.Time, hides func(id, nam
 	if r.read("at", &when, "an RFC 3339 time") {
 		e.At = when
 	}
-	for name := range fields {
-		r.fail(name, "no field of an event has this name")
+	for _, name := range slices.Sorted(maps.Keys(fields)) { // that are left
+		r.fail(fmt.Sprintf("%.40s", name), "no field of an event has this name")
 	}
 	if r.err != nil {
 		return p, r.err

@@ -1,13 +1,16 @@
 package proxy_test
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/proxy"
 )
 
@@ -112,4 +115,33 @@ func TestEventsAPIRefuses(t *testing.T) {
 	if a := s.send("GET", "/api/events", ""); gjson.Get(a.body, "items.#").Int() != 0 {
 		t.Errorf("stored: %s", a.body)
 	}
+}
+
+// FuzzParseEvents holds that any body is either events that can be stored, or a 400 that says what is wrong.
+func FuzzParseEvents(f *testing.F) {
+	for _, seed := range []string{
+		`{"summary":"x"}`, `[{"summary":"outcome: y","type":"decision","importance":0.5,"at":"2026-03-18T10:00:00+01:00"},{"summary":"z","private":true,"channel":"c"}]`,
+		`{"summary":"x","agent":"a","user":"u","name":"n","session":"s","at":null}`, `[null]`, `{"summary":"\ud800","user":"\u0000"}`, `[[]]`, `{"importance":1e999}`, ` 7`,
+	} {
+		f.Add(seed)
+	}
+	now := time.Date(2026, 3, 18, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, body string) {
+		posted, many, err := proxy.ParseEvents([]byte(body), "acme", now, func(id, _ string) bool { return id == "c" })
+		if err != nil {
+			if e, ok := errors.AsType[*chat.Error](err); !ok || e.Status != 400 || e.Message == "" {
+				t.Fatalf("ParseEvents(%q) fails with %v, want a 400", body, err)
+			}
+			return
+		}
+		if len(posted) == 0 || !many && len(posted) != 1 {
+			t.Fatalf("ParseEvents(%q) = %d events, many %v", body, len(posted), many)
+		}
+		for _, p := range posted {
+			e := p.Event
+			if strings.TrimSpace(e.Summary) == "" || e.Type != "" && !e.Type.Known() || e.Importance < 0 || e.Importance > 1 || e.At.After(now.Add(24*time.Hour)) {
+				t.Errorf("ParseEvents(%q) lets %+v through", body, e)
+			}
+		}
+	})
 }

@@ -10,3 +10,6 @@ func (s *Server) Routes() (routes []string) {
 
 // Digest is how a tenant is named after a key.
 var Digest = digest
+
+// ParseEvents is for fuzzing.
+var ParseEvents = parseEvents
