@@ -46,6 +46,14 @@ var outcomes = map[string]string{
 	BriefedByModel: "written by the model", BriefedByRules: "listed from what was found", NothingToBrief: "with nothing to tell", BriefingFailed: "not made in time or at all",
 }
 
+// hearBriefing notes that a worker was briefed, after its request: its own prompt needn't say so.
+func (s *Store) hearBriefing(scope Scope, h *Heard) bool {
+	if h.Briefed == "" {
+		return true
+	}
+	return s.note(scope, Event{Type: System, Importance: 0.1, Session: h.Session, Summary: "Worker briefing, " + outcomes[h.Briefed], At: h.At})
+}
+
 // The selection of what goes into a briefing.
 const (
 	briefMemories = 12
@@ -99,9 +107,6 @@ func (s *Store) Brief(ctx context.Context, scope Scope, m Moment) (string, error
 			groups, result = nil, BriefingFailed
 		}
 		s.keepBriefing(key, groups, m.At)
-		if !m.ReadOnly {
-			s.note(scope, Event{Type: System, Importance: 0.1, Session: m.Session, Summary: "Worker briefing, " + outcomes[result], At: m.At})
-		}
 		return result, err
 	})
 }

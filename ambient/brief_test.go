@@ -187,6 +187,7 @@ func TestBriefingByModel(t *testing.T) {
 			if q := o.asked[0]; q.Purpose != "briefing" || q.User != "ana" || q.Text != want {
 				t.Errorf("the model was asked %+v", q)
 			}
+			s.Hear(scope, Heard{Session: "w1", Process: "worker", Briefed: tt.result, At: noon})
 			if err := s.Sync(t.Context()); err != nil {
 				t.Fatal(err)
 			}

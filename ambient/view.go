@@ -31,15 +31,14 @@ type Line struct {
 
 // Moment is a request that is about to go out, as far as its surroundings depend on it.
 type Moment struct {
-	Session  string
-	Process  string    // channel, branch, worker, compactor or cortex
-	Mode     string    // none, ambient or briefed
-	ReadOnly bool      // nothing of it may be noted
-	Placed   bool      // the request names a channel or a mode; one that doesn't is shown Working alone
-	Opening  bool      // the prompt is made from the beginning; else only live groups are shown
-	Words    string    // what the human, or whoever gave the task, said last
-	Voices   []Voice   // who said what since the last answer, oldest first
-	At       time.Time // when the request came
+	Session string
+	Process string    // channel, branch, worker, compactor or cortex
+	Mode    string    // none, ambient or briefed
+	Placed  bool      // the request names a channel or a mode; one that doesn't is shown Working alone
+	Opening bool      // the prompt is made from the beginning; else only live groups are shown
+	Words   string    // what the human, or whoever gave the task, said last
+	Voices  []Voice   // who said what since the last answer, oldest first
+	At      time.Time // when the request came
 
 	Platform, ChannelName, UserName string // as in Heard
 	New                             bool   // nothing was answered in the conversation yet
@@ -81,6 +80,7 @@ type Heard struct {
 	Answer      string    // its text, or the beginning of it
 	Failed      string    // why there is no good answer: the outcome in the ledger; empty when there is one
 	Model       string    // that answered
+	Briefed     string    // what [Store.Brief] returned for the request, empty when it was not asked
 	At          time.Time // when the request came
 }
 
@@ -89,6 +89,6 @@ func (s *Store) Hear(scope Scope, h Heard) bool {
 	if s.graves.hold(scope, h.At) {
 		return true // the user was erased while the request ran
 	}
-	people, channel, run := s.hearPeople(scope, &h), s.hearChannel(scope, &h), s.hearRun(scope, &h)
-	return people && channel && run
+	people, channel, run, briefing := s.hearPeople(scope, &h), s.hearChannel(scope, &h), s.hearRun(scope, &h), s.hearBriefing(scope, &h)
+	return people && channel && run && briefing
 }

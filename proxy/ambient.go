@@ -72,7 +72,7 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 // moment is the request as far as its surroundings depend on it.
 func (x *exchange) moment(opening bool) ambient.Moment {
 	m := ambient.Moment{
-		Session: x.session, Process: x.who.process, Mode: x.who.context, ReadOnly: x.who.memory == "read", Opening: opening, Placed: x.who.placed, Words: x.words, Voices: x.voices(), At: x.at,
+		Session: x.session, Process: x.who.process, Mode: x.who.context, Opening: opening, Placed: x.who.placed, Words: x.words, Voices: x.voices(), At: x.at,
 		Platform: x.who.platform, ChannelName: x.who.channelName, UserName: x.who.userName, Model: x.routed(),
 		New: x.unanswered(), Dry: x.dry,
 	}
@@ -113,7 +113,7 @@ func (x *exchange) hearAll() {
 	}
 	h := ambient.Heard{
 		Session: x.session, Process: x.who.process, Placed: x.who.placed, Trigger: x.who.trigger, Platform: x.who.platform,
-		ChannelName: x.who.channelName, UserName: x.who.userName, NewTurn: x.newTurn(), Model: x.entry.RoutedModel, At: x.at,
+		ChannelName: x.who.channelName, UserName: x.who.userName, NewTurn: x.newTurn(), Model: x.entry.RoutedModel, Briefed: x.briefed, At: x.at,
 	}
 	if h.NewTurn {
 		h.Words, h.Voices = x.words, x.heard

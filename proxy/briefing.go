@@ -23,6 +23,7 @@ func (x *exchange) brief(ctx context.Context) (context.Context, context.CancelFu
 	}
 	began := time.Now()
 	result, err := x.briefing(scope)
+	x.briefed = result
 	took := time.Since(began)
 	x.s.cfg.Metrics.Overhead.WithLabelValues("briefing").Observe(took.Seconds())
 	x.trace.phase("briefing", began, err)

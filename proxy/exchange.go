@@ -58,6 +58,7 @@ type exchange struct {
 	said       []string // what the human messages say, once assembly has heard them
 	turns      []assemble.TurnKey
 	heard      []ambient.Voice // see voices
+	briefed    string          // what became of a worker's briefing, "" when this request waited for none
 	sideCall   bool
 
 	injected struct{ memory, scaffold int } // bytes
