@@ -87,6 +87,10 @@ func timedOut(err error) bool {
 // by fasthttp with ErrSmallBuffer. LiteLLM's reach 6 KB.
 const headerBuffer = 64 << 10
 
+// writeBuffer holds most requests whole, so that one write sends them: a first
+// one of 4 KB would wake the upstream for nothing.
+const writeBuffer = 64 << 10
+
 // maxIdle is how long an unused connection is kept. Uvicorn, the server of
 // LiteLLM and vLLM, closes idle ones after 5 s.
 const maxIdle = 4 * time.Second
@@ -119,6 +123,7 @@ func newUpstream(cfg UpstreamConfig) (*upstream, error) {
 			MaxConnWaitTimeout:  cfg.Connect,
 			MaxIdleConnDuration: maxIdle,
 			ReadBufferSize:      headerBuffer,
+			WriteBufferSize:     writeBuffer,
 			WriteTimeout:        cfg.Connect, // of connecting, TLS handshake included: writing has deadlines of ours
 		},
 	}, nil
