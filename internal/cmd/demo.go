@@ -209,7 +209,7 @@ func reportDemo(rows []demoRow, out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	told := slices.IndexFunc(rows, func(r demoRow) bool { return strings.Contains(r.Answer, "I was told") })
+	told := slices.IndexFunc(rows, func(r demoRow) bool { return r.Memories > 0 && strings.Contains(r.Answer, "I was told") })
 	if told < 0 {
 		return nil
 	}

@@ -43,7 +43,7 @@ func TestEvalResumesARun(t *testing.T) {
 		return code, errs.String()
 	}
 	var first, last eval.Results
-	if code, talk := simulated("-max-usd", "0.003"); code != 0 || !strings.Contains(talk, "-resume") {
+	if code, talk := simulated("-max-usd", "0.005"); code != 0 || !strings.Contains(talk, "-resume") {
 		t.Fatalf("exit code %d, %s", code, talk)
 	}
 	readJSON(t, filepath.Join(out, "results.json"), &first)
