@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -64,9 +65,41 @@ func (x *exchange) surround(ctx context.Context, in *assemble.Input, opening boo
 		x.s.cfg.Metrics.FailOpen.WithLabelValues("ambient", "error").Inc()
 		return
 	}
-	in.Knowledge, in.Working, in.Channels = sheet(view.Knowledge), sheet(view.Working), sheet(view.Channels)
+	in.Knowledge, in.Working, in.Channels = sheet(view.Knowledge), x.unsaid(sheet(view.Working)), sheet(view.Channels)
 	in.Participants, in.Briefing = sheet(view.Participants), sheet(view.Briefing)
 	in.Conversation, in.Status = sheet(view.Conversation), sheet(view.Status)
+}
+
+// lookedBack bounds the words, in bytes, in which a line is looked for.
+const lookedBack = 16 << 10
+
+// unsaid takes from what just happened the lines that the conversation itself
+// still says in a person's words, as memories are that it says.
+func (x *exchange) unsaid(all assemble.Sheet) assemble.Sheet {
+	for i := range all {
+		g := &all[i]
+		if !g.Live {
+			continue
+		}
+		before := len(g.Lines)
+		g.Lines = slices.DeleteFunc(g.Lines, func(f assemble.Frame) bool { return x.saidLately(f.Content) })
+		g.Total = max(0, g.Total-(before-len(g.Lines)))
+	}
+	return all
+}
+
+// saidLately reports whether one of the newest human messages says what a line
+// does, with or without its speaker's name.
+func (x *exchange) saidLately(line string) bool {
+	_, words, named := strings.Cut(line, ": ")
+	for i, left := len(x.said)-1, lookedBack; i >= 0 && left > 0; i-- {
+		text := x.said[i][:min(len(x.said[i]), left)]
+		left -= len(text)
+		if strings.Contains(text, line) || named && strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // moment is the request as far as its surroundings depend on it.

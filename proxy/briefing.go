@@ -16,9 +16,12 @@ import (
 // knows what others know. The time comes on top of the smart steps' own, so the
 // context returned is what is left for them.
 func (x *exchange) brief(ctx context.Context) (context.Context, context.CancelFunc) {
-	scope, ok := x.ambientScope()
 	begins := len(x.humans) == 1 && x.newTurn() && !x.sideCall && !x.dry
-	if !ok || !begins || x.who.context != "briefed" || x.s.cfg.Assembly == nil {
+	if x.who.context != "briefed" || !begins || x.s.cfg.Assembly == nil {
+		return ctx, func() {}
+	}
+	scope, ok := x.ambientScope()
+	if !ok {
 		return ctx, func() {}
 	}
 	began := time.Now()

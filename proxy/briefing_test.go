@@ -100,3 +100,22 @@ func TestWhoIsBriefed(t *testing.T) {
 		})
 	}
 }
+
+// What the conversation itself still says is no news to it; to another it is.
+func TestWhatWasJustSaidIsNoNews(t *testing.T) {
+	s := newStack(t, withAmbient(t))
+	if a := s.send("POST", "/api/events", `[{"summary":"We decided to use NATS.","type":"decision","name":"Ana","channel":"eng"},{"summary":"CI is green","type":"outcome","channel":"eng"}]`); a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	for session, want := range map[string]bool{"same": false, "other": true} {
+		said := []string{"We decided to use NATS. And now?", "Now we wait.", "For what?"}
+		if session == "other" {
+			said[0] = "What are we up to?"
+		}
+		s.post(talk("auto", said...), "X-Channel-Id: eng", "X-Session-Id: "+session)
+		body := string(s.upstream.Last().Body)
+		if got := strings.Contains(body, "Ana: We decided to use NATS."); got != want || !strings.Contains(body, "CI is green") {
+			t.Errorf("the %s conversation is told of the decision: %v, want %v\n%s", session, got, want, body)
+		}
+	}
+}
