@@ -213,7 +213,8 @@ func TestMonth(t *testing.T) {
 }
 
 // BenchmarkMonth asks for the surroundings of all kinds of requests at the end of
-// a whole month.
+// a whole month. Beside percentiles of all, which tell of the machine's other work,
+// too, it reports what the costliest kind takes at its best.
 func BenchmarkMonth(b *testing.B) {
 	m := playMonth(b, monthEvents, nil)
 	m.now.set(monthEnd.Add(-time.Second))
@@ -223,21 +224,28 @@ func BenchmarkMonth(b *testing.B) {
 		scopes = append(scopes, m.halls[h])
 	}
 	var took []time.Duration
+	best := make([]time.Duration, 2*len(scopes))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
+		kind := i % len(best)
 		began := time.Now()
-		_, err := m.s.Surroundings(b.Context(), scopes[i%len(scopes)], Moment{
-			Session: "bench", Process: "channel", Placed: true, Opening: i%4 == 0, Words: "What happened?", At: monthEnd.Add(-time.Second),
+		_, err := m.s.Surroundings(b.Context(), scopes[kind/2], Moment{
+			Session: "bench", Process: "channel", Placed: true, Opening: kind%2 == 0, Words: "What happened?", At: monthEnd.Add(-time.Second),
 		})
-		took = append(took, time.Since(began))
+		d := time.Since(began)
 		if err != nil {
 			b.Fatal(err)
+		}
+		took = append(took, d)
+		if best[kind] == 0 || d < best[kind] {
+			best[kind] = d
 		}
 	}
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+	b.ReportMetric(float64(slices.Max(best).Microseconds()), "costliest-µs")
 	b.ReportMetric(float64(m.bytes(b))/(1<<20), "file-MB")
 	b.ReportMetric(float64(m.count(b, "SELECT count(*) FROM digests")), "digests")
-	b.ReportMetric(float64(m.s.feeds.held())/(1<<20), "RAM-MB")
+	b.ReportMetric(float64(m.s.feeds.bytes)/(1<<20), "RAM-MB")
 }
