@@ -43,6 +43,11 @@ func TestEventsFromTraffic(t *testing.T) {
 	if !all || len(want) > 0 {
 		t.Fatalf("events %q; missing %v", got, want)
 	}
+	resp := post(t, a, `{"model":"auto","messages":[{"role":"user","content":"We decided to use PostgreSQL for the ledger."},{"role":"assistant","content":"Fine."},{"role":"user","content":"And now?"}]}`, inChannel...)
+	_, _ = io.Copy(io.Discard, resp.Body)
+	if body := string(upstream.Last().Body); strings.Contains(body, "Ann: We decided") || !strings.Contains(body, "Benchmark the ledger") {
+		t.Errorf("a conversation is told what it says itself, or not what happened elsewhere:\n%s", body)
+	}
 	say("What is new?", "X-User-Id", "carl", "X-Session-Id", "new")
 	body := string(upstream.Last().Body)
 	for _, told := range []string{"# Working Memory", "Ann: We decided to use PostgreSQL", "Benchmark the ledger"} {
@@ -55,7 +60,7 @@ func TestEventsFromTraffic(t *testing.T) {
 			t.Errorf("the prompt says %q:\n%s", secret, body)
 		}
 	}
-	if n := len(upstream.Requests()); n != 4 {
-		t.Errorf("%d requests went upstream, want the four of clients", n)
+	if n := len(upstream.Requests()); n != 5 {
+		t.Errorf("%d requests went upstream, want the five of clients", n)
 	}
 }
