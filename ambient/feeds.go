@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -121,9 +122,11 @@ func (s *Store) heardOf(r *run) {
 // lineTokens is what a line costs beside its text: a dash, brackets, a label.
 const lineTokens = 8
 
+// lineOf is the line of an event. What a user alone is told needs no name, and without it has the words of the memory
+// that it may come of: a prompt that shows the one leaves the other out.
 func (s *Store) lineOf(e *told) tailLine {
 	text := e.Summary
-	if e.Name != "" {
+	if e.Name != "" && !strings.HasPrefix(string(e.hall.audience), "u/") {
 		text = e.Name + ": " + text
 	}
 	label := hour(e.At.In(s.zone(e.hall.agent))) + " " + e.Type.label()

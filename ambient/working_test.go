@@ -101,3 +101,29 @@ func TestWorkingMemoryOfAWeek(t *testing.T) {
 		t.Errorf("Working Memory (-want +got):\n%s", diff)
 	}
 }
+
+// TestOwnEventsHaveTheMemorysWords holds that a user is not told in other words
+// what a memory of theirs says.
+func TestOwnEventsHaveTheMemorysWords(t *testing.T) {
+	for _, tt := range []struct {
+		name, channel, want string
+	}{
+		{"in no channel", "", "We decided to use NATS."},
+		{"in a channel", "eng", "Sarah: We decided to use NATS."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, now := eventStore(t, nil)
+			scope := place(t, "sarah", tt.channel, false)
+			if !s.HearLearned(scope, Learned{Type: "decision", Content: "We decided to use NATS.", Name: "Sarah", At: now.now()}) {
+				t.Fatal("HearLearned = false")
+			}
+			if err := s.Sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			v := around(t, s, scope, Moment{At: now.now(), Opening: true, Process: "channel", Mode: "ambient"})
+			if len(v.Working) != 1 || v.Working[0].Lines[0].Text != tt.want {
+				t.Errorf("told %+v, want %q", v.Working, tt.want)
+			}
+		})
+	}
+}
