@@ -92,6 +92,9 @@ func (x *exchange) hear() {
 // memory must not show what others of its session were given.
 func (x *exchange) conversation() assemble.Conversation {
 	session := x.session
+	if x.who.private && session != "" {
+		session += " in " + x.who.channel // what its members were told stays there when the session goes on elsewhere
+	}
 	if x.who.memory == "off" {
 		session += " without memory"
 	}

@@ -285,7 +285,7 @@ func (x *exchange) measure() {
 // request forbids it.
 func (x *exchange) learn() {
 	ok := x.entry.Outcome == ledger.OutcomeOK && x.who.memory == "on" && !x.sideCall && x.own != "" && x.newTurn() && !x.isRun()
-	if x.s.cfg.Memory == nil || !ok {
+	if x.s.cfg.Memory == nil || !ok || x.who.private && x.who.user == "" { // what nobody in particular says would be everybody's
 		return
 	}
 	scope, err := memory.NewScope(x.who.tenant, x.who.agent, x.who.user)

@@ -67,6 +67,7 @@ func ToldOf(tenant, user, agent string, erased ambient.Erased) func(assemble.Con
 				lines = append(lines, line)
 			}
 		}
-		return whose.User == user || erased.Told(whose.Session, lines)
+		session, _, _ := strings.Cut(whose.Session, " ") // where it was held isn't part of it
+		return whose.User == user || erased.Told(session, lines)
 	}
 }

@@ -290,3 +290,42 @@ func TestWhoJoinsLater(t *testing.T) {
 		t.Errorf("the turn after that is told\n%s", newest)
 	}
 }
+
+// TestPrivateChannelsKeepToThemselves holds that what only a private channel may hear stays there: when its session goes on in
+// another channel, and when nobody knows who said it.
+func TestPrivateChannelsKeepToThemselves(t *testing.T) {
+	var store *ambient.Store
+	s := newStack(t, func(c *proxy.Config) { store = surrounded(t, c) })
+	board := []string{"X-Session-Id: one", "X-User-Id: ana", "X-Channel-Id: board", "X-Channel-Private: true"}
+	s.send("POST", "/api/events", `{"summary":"the payroll is late","channel":"board","private":true}`)
+	s.post(ask("auto", "Hello"), board...)
+	if got := s.sentText(); !strings.Contains(got, "payroll") {
+		t.Fatalf("the channel isn't told what it may know:\n%s", got)
+	}
+	open := []string{"X-Session-Id: one", "X-User-Id: ana", "X-Channel-Id: eng"}
+	s.post(talk("auto", "Hello", "Hi.", "What is new?"), open...)
+	if got := s.sentText(); strings.Contains(got, "payroll") || strings.Contains(got, "board") {
+		t.Errorf("a private channel's prompt goes on in another:\n%s", got)
+	}
+	s.post(talk("auto", "Hello", "Hi.", "And here?"), board...)
+	if got := s.sentText(); !strings.Contains(got, "payroll") {
+		t.Errorf("a private channel's prompt is gone when its session comes back:\n%s", got)
+	}
+
+	s.post(ask("auto", "We decided to fire Gromit in March."), "X-Session-Id: two", "X-Channel-Id: board", "X-Channel-Private: true")
+	s.post(ask("auto", "We decided to hire Wallace in April."), "X-Session-Id: three", "X-Channel-Id: eng")
+	if err := s.memory.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.sync(store)
+	s.post(ask("auto", "What about Gromit and Wallace?"))
+	if got := s.sentText(); strings.Contains(got, "fire Gromit") || !strings.Contains(got, "hire Wallace") {
+		t.Errorf("what is said in a private channel by nobody in particular becomes everybody's, or what is said in an open one doesn't:\n%s", got)
+	}
+
+	s.send("DELETE", "/api/users/ana", "")
+	s.post(talk("auto", "Hello", "Hi.", "And here?", "Hm.", "Now?"), board...)
+	if got := s.sentText(); strings.Count(got, "payroll") != 1 || strings.Count(got, "# Current Status") != 1 {
+		t.Errorf("the prompt of somebody who was erased doesn't begin afresh:\n%s", got)
+	}
+}
