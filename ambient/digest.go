@@ -253,21 +253,23 @@ func unclosed(ctx context.Context, tx *sql.Tx, today hallDay) (days []string, er
 }
 
 const (
-	selectDay = `SELECT id, source FROM digests WHERE tenant = ? AND agent = ? AND audience = ? AND day = ? AND kind = 'day'`
+	selectDay = `SELECT id, source, events FROM digests WHERE tenant = ? AND agent = ? AND audience = ? AND day = ? AND kind = 'day'`
 	// A day that is over has its summary worded, and its paragraphs no more.
 	settleDay = `UPDATE digests SET due = 0 WHERE tenant = ? AND agent = ? AND audience = ? AND day = ? AND kind = 'paragraph'`
 )
 
-// closeDay makes the summary of a day, or makes it anew after an event that came late. A model's stays.
+// closeDay makes the summary of a day, or makes it anew after an event that came late. A model's stays, and one of more
+// events than there still are.
 func (w *summing) closeDay(ctx context.Context, tx *sql.Tx, d hallDay) error {
 	var id int64
 	var source string
-	err := tx.QueryRowContext(ctx, selectDay, d.tenant, d.agent, d.audience, d.day).Scan(&id, &source)
+	var events int
+	err := tx.QueryRowContext(ctx, selectDay, d.tenant, d.agent, d.audience, d.day).Scan(&id, &source, &events)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) || source == byModel {
 		return err
 	}
 	t, err := gather(ctx, tx, d, 0, maxSeq)
-	if err != nil || t.events == 0 {
+	if err != nil || t.events == 0 || t.events < events {
 		return err
 	}
 	w.changed = append(w.changed, d.hall)

@@ -135,6 +135,29 @@ func TestLateEvent(t *testing.T) {
 	}
 }
 
+// TestOldDaysStay holds that the summary of a day outlives its events: no event that comes very late takes its place, and no
+// model is asked to word what it would have to make up.
+func TestOldDaysStay(t *testing.T) {
+	s, now := eventStore(t, nil)
+	here := place(t, "sarah", "eng", false)
+	at(t, now, "2026-03-18 10:00")
+	long := now.now()
+	tell(t, s, now, here, "decision: Go", "outcome: It went")
+	at(t, now, "2026-03-19 10:00")
+	tell(t, s, now, here, "system: Hello")
+	at(t, now, "2026-04-25 10:00")
+	tell(t, s, now, here, "system: Hello again")
+	if due, err := s.DueDigests(t.Context(), 10); err != nil || len(due) != 0 {
+		t.Errorf("DueDigests = %+v, %v, want none: their events are gone", due, err)
+	}
+	if _, err := s.Record(t.Context(), []Posted{{here, Event{Type: System, Summary: "Late", At: long}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := count(t, s, "SELECT count(*) FROM digests WHERE day = '2026-03-18' AND events = 2 AND text = 'Decision: Go. Outcome: It went.'"); got != 1 {
+		t.Error("the day's summary is gone")
+	}
+}
+
 // TestDaysFollowTheZone holds that days are those of the agent's zone, also those of 23 and 25 hours.
 func TestDaysFollowTheZone(t *testing.T) {
 	belgrade, err := time.LoadLocation("Europe/Belgrade")

@@ -333,7 +333,8 @@ func (s *Store) transact(jobs []job) (err error) {
 // purgeEvery is how often what is past its time is looked for.
 const purgeEvery = time.Hour
 
-// purge deletes events and runs past their time, and the paragraphs of such days. Summaries of whole days stay.
+// purge deletes events and runs past their time, and the paragraphs of such days. Summaries of whole days stay as they
+// are: there is nothing left for a model to word.
 func (s *Store) purge(ctx context.Context, tx *sql.Tx) error {
 	now := s.cfg.Clock()
 	if now.Sub(s.purged) < purgeEvery {
@@ -342,6 +343,7 @@ func (s *Store) purge(ctx context.Context, tx *sql.Tx) error {
 	limit := now.Add(-s.cfg.EventsTTL)
 	for _, query := range []string{
 		"DELETE FROM events WHERE at < ?", "DELETE FROM digests WHERE kind = 'paragraph' AND last_at < ?", "DELETE FROM runs WHERE last < ?",
+		"UPDATE digests SET due = 0 WHERE due = 1 AND first_at < ?",
 	} {
 		if _, err := tx.ExecContext(ctx, query, limit.UnixMilli()); err != nil {
 			return err
