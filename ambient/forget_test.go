@@ -1,6 +1,8 @@
 package ambient
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -140,5 +142,51 @@ func TestEraseLinkedUser(t *testing.T) {
 	}
 	if a, b := page.Items[0], page.Items[1]; a.Person != b.Person || a.Person == ids["U1"] {
 		t.Errorf("they are the persons %s and %s", a.Person, b.Person)
+	}
+}
+
+// TestEraseMade forgets a memory: its event, the digests that hold it, and profiles are made anew without it.
+func TestEraseMade(t *testing.T) {
+	knows := []Known{{Content: "Wants the zebra deal"}}
+	var path string
+	s, now := eventStore(t, func(c *Config) {
+		path = c.Path
+		c.Known = func(context.Context, Whom) []Known { return knows }
+	})
+	here := place(t, "sarah", "eng", false)
+	learn := func(id, content string) {
+		t.Helper()
+		if !s.HearLearned(here, Learned{ID: id, Type: "decision", Content: content, Session: "day", At: now.now()}) {
+			t.Fatal("the queue is full")
+		}
+	}
+	at(t, now, "2026-03-17 10:00")
+	says(t, s, here, "day", "Sarah", "hello", Voice{Name: "Bo", Text: "hi"})
+	learn("m1", "The zebra deal is on")
+	learn("m2", "The move is on")
+	at(t, now, "2026-03-18 10:00")
+	learn("m3", "The zebra contract is signed")
+	for i := range 14 {
+		learn(fmt.Sprint("n", i), fmt.Sprint("Step ", i))
+	}
+	told := func() string {
+		m := Moment{Session: "day", Platform: "slack", Opening: true, Voices: []Voice{{Name: "Sarah", User: true}, {Name: "Bo"}}}
+		v := around(t, s, here, m)
+		return strings.Join(slices.Concat(texts(v.Working), texts(v.Participants)), "\n")
+	}
+	if got := told(); strings.Count(got, "zebra") != 5 { // two digests, and the profiles of both for everybody, and of Sarah for herself
+		t.Fatalf("before, it is told %d times:\n%s", strings.Count(got, "zebra"), got)
+	}
+	knows = nil
+	for _, id := range []string{"m1", "m3", "none"} {
+		if err := s.EraseMade(t.Context(), "default", "atlas", id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := told(); strings.Contains(got, "zebra") || !strings.Contains(got, "The move is on") || !strings.Contains(got, "Step 1") {
+		t.Errorf("after:\n%s", got)
+	}
+	if inFile(t, path, "zebra") {
+		t.Error("its bytes are in the file")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 // Learned is a memory that was learned from what the scope's user said.
 type Learned struct {
+	ID      string // of the memory, so that the event goes with it; empty: none
 	Type    string // of the memory: decision, todo, goal, …
 	Content string
 	Was     string // what it took the place of, empty for nothing
@@ -19,7 +20,7 @@ type Learned struct {
 // HearLearned makes an event of a memory, when it is of a kind that others should hear of. It never blocks; false means
 // that the queue is full.
 func (s *Store) HearLearned(scope Scope, l Learned) bool {
-	e := Event{Type: l.event(), Session: l.Session, Name: l.Name, Summary: l.Content, At: l.At}
+	e := Event{ID: l.ID, Type: l.event(), Session: l.Session, Name: l.Name, Summary: l.Content, At: l.At}
 	if e.Type == "" || s.graves.hold(scope, l.At) {
 		return true
 	}

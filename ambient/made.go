@@ -3,7 +3,10 @@ package ambient
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 )
 
 // This file forgets what was made of things that are to be forgotten.
@@ -14,24 +17,85 @@ func (s *Store) forgetMade() {
 	s.syntheses.clear()
 }
 
-// EraseMade erases what was made of an agent's memories, since one of them is to be forgotten: texts that may tell of it. Once
-// it returns, the bytes are gone from the file. What rules make is made again when it is asked for.
-func (s *Store) EraseMade(ctx context.Context, tenant, agent string) error {
+// MadeOfMany reports whether a line with such an ID may tell of any memory: a model's words, a digest, a profile.
+func MadeOfMany(line string) bool {
+	for _, prefix := range []string{Made, "p/", "d/", "human/"} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	selectTold  = `SELECT seq, audience, day FROM events WHERE id = ? AND tenant = ? AND agent = ?`
+	deleteEvent = `DELETE FROM events WHERE seq = ?`
+	selectHolds = `SELECT id, kind, first_seq, last_seq, last_at FROM digests
+		WHERE tenant = ? AND agent = ? AND audience = ? AND day = ? AND ? BETWEEN first_seq AND last_seq`
+)
+
+// EraseMade erases what was made of one of an agent's memories, since it is to be forgotten: its event, and texts that may tell
+// of it. Once it returns, the bytes are gone from the file. What rules make is made again: digests at once, the others when
+// they are asked for.
+func (s *Store) EraseMade(ctx context.Context, tenant, agent, memory string) error {
 	if tenant == "" {
 		return errNoTenant
 	}
 	err := s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		s.wiped.Add(1)
-		for _, query := range []string{`DELETE FROM briefings WHERE tenant = ? AND agent = ?`, `DELETE FROM syntheses WHERE tenant = ? AND agent = ?`} {
-			if _, err := tx.ExecContext(ctx, query, tenant, agent); err != nil {
+		for _, table := range []string{"briefings", "syntheses", "profiles"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE tenant = ? AND agent = ?", tenant, agent); err != nil {
 				return err
 			}
 		}
-		return nil
-	}, s.forgetMade)
+		return s.eraseEvent(ctx, tx, tenant, agent, memory)
+	}, func() {
+		s.forgetMade()
+		s.rooms.drop(func(key roomKey, _ *room) bool { return key.tenant == tenant && key.agent == agent })
+		s.feeds.drop(func(h hall, _ *feed) bool { return h.tenant == tenant && h.agent == agent })
+	})
 	if err != nil {
 		return fmt.Errorf("erasing what was made of memories: %w", err)
 	}
 	s.checkpoint(ctx)
 	return nil
+}
+
+// eraseEvent deletes an event, if it is there, and words the digests that may hold it anew.
+func (s *Store) eraseEvent(ctx context.Context, tx *sql.Tx, tenant, agent, id string) (err error) {
+	d, seq := hallDay{hall: hall{tenant: tenant, agent: agent}}, int64(0)
+	err = tx.QueryRowContext(ctx, selectTold, id, tenant, agent).Scan(&seq, &d.audience, &d.day)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, deleteEvent, seq); err != nil {
+		return err
+	}
+	clear(s.books)
+	list, err := digestsWith(ctx, tx, d, seq)
+	for i := 0; i < len(list) && err == nil; i++ {
+		err = s.remake(ctx, tx, list[i])
+	}
+	return err
+}
+
+// digestsWith lists the digests of a day that may hold an event.
+func digestsWith(ctx context.Context, tx *sql.Tx, d hallDay, seq int64) (out []oldDigest, err error) {
+	rows, err := tx.QueryContext(ctx, selectHolds, d.tenant, d.agent, d.audience, d.day, seq)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		old, lastAt := oldDigest{day: d}, int64(0)
+		if err := rows.Scan(&old.id, &old.kind, &old.first, &old.last, &lastAt); err != nil {
+			return nil, err
+		}
+		old.lastAt = time.UnixMilli(lastAt)
+		out = append(out, old)
+	}
+	return out, rows.Err()
 }

@@ -347,6 +347,7 @@ type learned struct {
 
 // News is a memory that was stored because of what somebody said.
 type News struct {
+	ID                  string // of the memory
 	Tenant, Agent, User string
 	Channel             string
 	Private             bool
@@ -361,7 +362,7 @@ func (l *learned) news() News {
 	e := l.exchange
 
 	return News{
-		Tenant: e.Scope.tenant, Agent: e.Scope.agent, User: e.Scope.user, Channel: e.Channel, Private: e.Private,
+		ID: l.ID, Tenant: e.Scope.tenant, Agent: e.Scope.agent, User: e.Scope.user, Channel: e.Channel, Private: e.Private,
 		Session: e.Session, Name: e.Name, At: e.At, Type: l.typ, Content: l.content, Was: l.was,
 	}
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,11 @@ func TestNews(t *testing.T) {
 		news(Decision, "We decided to use PostgreSQL for the ledger.", ""), news(Identity, "I live in Bern.", ""), news(Identity, "I live in Zurich.", "I live in Bern."),
 	}
 	for i := range got {
-		got[i].At = want[0].At
+		page, err := s.List(t.Context(), scope, Filter{Text: got[i].Content})
+		if err != nil || !slices.ContainsFunc(page.Items, func(item Item) bool { return item.ID == got[i].ID }) {
+			t.Errorf("news %d is of no memory: %+v, %v", i, page.Items, err)
+		}
+		got[i].ID, got[i].At = "", want[0].At
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)

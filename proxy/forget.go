@@ -42,13 +42,12 @@ func (s *Server) forgetUser(c *fiber.Ctx) error {
 }
 
 // ToldOfMemory reports whether a conversation was told of a memory, or may have
-// been: by a line that names it, or by words that a model made of the agent's
-// memories.
+// been: by a line that names it, or by words that were made of many things.
 func ToldOfMemory(tenant, agent, id string) func(assemble.Conversation, []string) bool {
 	return func(whose assemble.Conversation, shown []string) bool {
 		return whose.Tenant == tenant && whose.Agent == agent && slices.ContainsFunc(shown, func(line string) bool {
 			aside, ok := strings.CutPrefix(line, assemble.Aside)
-			return line == id || ok && (strings.HasPrefix(aside, ambient.Made) || strings.Contains(aside, id))
+			return line == id || ok && (ambient.MadeOfMany(aside) || strings.Contains(aside, id))
 		})
 	}
 }

@@ -137,7 +137,7 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 		return memoryError(err)
 	}
 	if s.cfg.Ambient != nil {
-		if err := s.cfg.Ambient.EraseMade(ctx, adminTenant(c), query(c, "agent", "default")); err != nil {
+		if err := s.cfg.Ambient.EraseMade(ctx, adminTenant(c), query(c, "agent", "default"), id); err != nil {
 			return err
 		}
 	}

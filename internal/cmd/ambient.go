@@ -66,7 +66,7 @@ func (a *app) hearNews(n memory.News) {
 	if err != nil {
 		return // what can't be a scope has no surroundings
 	}
-	l := ambient.Learned{Type: string(n.Type), Content: n.Content, Was: n.Was, Session: n.Session, Name: n.Name, At: n.At}
+	l := ambient.Learned{ID: n.ID, Type: string(n.Type), Content: n.Content, Was: n.Was, Session: n.Session, Name: n.Name, At: n.At}
 	if !a.ambient.HearLearned(scope, l) {
 		a.metrics.FailOpen.WithLabelValues("ambient", "queue_full").Inc()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/internal/config"
+	"github.com/understudy-ai/understudy/memory"
 )
 
 // TestEventsFromTraffic has what people decide and what workers do told to the next conversation of the agent.
@@ -62,5 +63,20 @@ func TestEventsFromTraffic(t *testing.T) {
 	}
 	if n := len(upstream.Requests()); n != 5 {
 		t.Errorf("%d requests went upstream, want the five of clients", n)
+	}
+	known, err := memory.NewScope("default", "default", "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := a.memory.List(t.Context(), known, memory.Filter{Text: "PostgreSQL"})
+	if err != nil || len(page.Items) != 1 {
+		t.Fatalf("memory knows %v, %v, want the decision", page.Items, err)
+	}
+	if err := a.ambient.EraseMade(t.Context(), "default", "default", page.Items[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	left, err := a.ambient.Events(t.Context(), "default", "default", ambient.Filter{Type: ambient.Decision})
+	if err != nil || len(left.Items) != 0 {
+		t.Errorf("a memory's event stays when it is forgotten: %v, %v", left.Items, err)
 	}
 }

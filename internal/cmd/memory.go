@@ -260,7 +260,7 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 		told := proxy.ToldOfMemory(f.tenant, f.agent, *id)
 		if *id != "" {
 			if err = store.Forget(ctx, scope, *id); err == nil {
-				err = withAmbient(ctx, filepath.Dir(path), func(made *ambient.Store) error { return made.EraseMade(ctx, f.tenant, f.agent) })
+				err = withAmbient(ctx, filepath.Dir(path), func(made *ambient.Store) error { return made.EraseMade(ctx, f.tenant, f.agent, *id) })
 			}
 		} else {
 			var erased ambient.Erased
