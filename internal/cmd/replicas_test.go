@@ -65,7 +65,14 @@ func (r *replicas) ask(replica int, session string, history []string) []string {
 	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 		r.t.Fatalf("replica %d: HTTP %d, %v: %s", replica, resp.StatusCode, err, body)
 	}
-	return raws(gjson.GetBytes(r.upstream.Last().Body, "messages").Array())
+	sent := r.upstream.Requests()
+	for i := len(sent) - 1; i >= 0; i-- {
+		if sent[i].Method == http.MethodPost { // else a replica that has just started looks which models there are
+			return raws(gjson.GetBytes(sent[i].Body, "messages").Array())
+		}
+	}
+	r.t.Fatal("nothing went upstream")
+	return nil
 }
 
 // learn has one of them learn something, and waits until it is there.
