@@ -17,6 +17,7 @@ type street struct {
 	lazy
 	channels map[string]channel // by ID
 	earlier  map[string]claim   // the transcripts there are, by channel
+	bytes    int                // as counted by the cache
 }
 
 type agentKey struct{ tenant, agent string }
@@ -47,13 +48,20 @@ func (s *Store) street(ctx context.Context, scope Scope) (*street, error) {
 	st := s.streets.find(key, func() street { return street{key: key} })
 	return st, st.lock(ctx, s, func(ctx context.Context, db *sql.DB) error {
 		err := st.load(ctx, db, s.cfg.Clock())
-		s.streets.grew(key, len(st.channels)*channelBytes)
+		s.streets.grew(key, st.grown())
 		return err
 	})
 }
 
 const selectChannels = `SELECT channel, name, platform, private, human, speaker, topic, at FROM channels
 	WHERE tenant = ? AND agent = ? AND at > ? ORDER BY at DESC LIMIT ?`
+
+// grown returns by how many bytes the street has grown since it was last asked. st is locked.
+func (st *street) grown() int {
+	by := (len(st.channels)+len(st.earlier))*channelBytes - st.bytes
+	st.bytes += by
+	return by
+}
 
 func (st *street) load(ctx context.Context, db *sql.DB, now time.Time) (err error) {
 	st.channels = map[string]channel{}
@@ -88,10 +96,10 @@ func (s *Store) hearChannel(scope Scope, h *Heard) bool {
 	if scope.channel == "" || !h.NewTurn || len(h.Voices) == 0 || !byPeople(h.Process) || h.Trigger != "" {
 		return true
 	}
-	c := channel{id: scope.channel, name: cmp.Or(cleanLabel(h.ChannelName), cleanLabel(scope.channel)), platform: h.Platform, private: scope.private, at: h.At.UnixMilli()}
+	c := channel{id: scope.channel, name: cmp.Or(s.place(h.ChannelName), s.place(scope.channel), "a channel"), platform: h.Platform, private: scope.private, at: h.At.UnixMilli()}
 	last := h.Voices[len(h.Voices)-1]
 	if human, ok := speaker(scope, h.Platform, last); ok && !c.private {
-		c.human, c.speaker = human.ID, human.called()
+		c.human, c.speaker = human.ID, s.called(human.called())
 	}
 	return s.later(func(ctx context.Context, tx *sql.Tx) error {
 		if text, ok := s.cfg.Clean(oneLine(last.Text)); ok && !c.private {
@@ -114,14 +122,11 @@ func (st *street) put(c channel) (grown int) {
 	if !st.loaded {
 		return 0
 	}
-	if _, ok := st.channels[c.id]; !ok {
-		grown = channelBytes
-	}
 	st.channels[c.id] = c
 	if len(st.channels) > 2*keptChannels {
 		st.loaded = false // it is loaded again, without those that are idle
 	}
-	return grown
+	return st.grown()
 }
 
 // otherChannels adds what was said last in the agent's other channels, as far as they are open to everybody.

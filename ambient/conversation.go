@@ -29,9 +29,11 @@ func (s *Store) conversation(v *View, several bool, scope Scope, m *Moment) {
 			where = append(where, Line{ID: label + "/" + text, Label: label, Text: text})
 		}
 	}
-	add("platform", cleanLabel(m.Platform))
-	if scope.channel != "" {
-		name := cmp.Or(cleanLabel(m.ChannelName), cleanLabel(scope.channel))
+	if m.Opening {
+		add("platform", s.place(m.Platform))
+	}
+	if m.Opening && scope.channel != "" {
+		name := cmp.Or(s.place(m.ChannelName), s.place(scope.channel), "a channel")
 		if scope.private {
 			name += " (private)"
 		}
@@ -42,7 +44,7 @@ func (s *Store) conversation(v *View, several bool, scope Scope, m *Moment) {
 	} else if scope.channel != "" {
 		where = append(where, Line{ID: "people/one", Label: "people", Text: "one so far"})
 	}
-	if hint := coalesced(m, s.zone(scope.agent)); hint != "" {
+	if hint := s.coalesced(m, s.zone(scope.agent)); hint != "" {
 		now = append(now, Line{Label: "messages", Text: hint})
 	}
 	if m.Opening && len(where) > 0 {
@@ -54,7 +56,7 @@ func (s *Store) conversation(v *View, several bool, scope Scope, m *Moment) {
 }
 
 // coalesced tells of several messages that came at once, "" when it was one.
-func coalesced(m *Moment, zone *time.Location) string {
+func (s *Store) coalesced(m *Moment, zone *time.Location) string {
 	if len(m.Voices) < 2 {
 		return ""
 	}
@@ -63,7 +65,7 @@ func coalesced(m *Moment, zone *time.Location) string {
 	for _, voice := range m.Voices {
 		if key := strings.ToLower(voice.Name); !known[key] {
 			known[key] = true
-			names = append(names, cmp.Or(voice.Name, "the user"))
+			names = append(names, voice.Name)
 		}
 	}
 	who := "1 person"
@@ -71,7 +73,13 @@ func coalesced(m *Moment, zone *time.Location) string {
 		who = strconv.Itoa(len(names)) + " people"
 	}
 	const mentioned = 5
-	list := strings.Join(names[:min(len(names), mentioned)], ", ")
+	shown := names[:min(len(names), mentioned)]
+	for i, name := range shown {
+		if shown[i] = "the user"; name != "" {
+			shown[i] = cmp.Or(s.called(name), "somebody")
+		}
+	}
+	list := strings.Join(shown, ", ")
 	if len(names) > mentioned {
 		list += " and others"
 	}

@@ -94,7 +94,7 @@ func (s *Store) Backfill(ctx context.Context, scope Scope, said []Uttered) (kept
 	for _, u := range said {
 		switch u.Role {
 		case "", "user":
-			u.Name = CleanName(u.Name)
+			u.Name = s.called(u.Name)
 			if u.Name == "" {
 				u.Name = "somebody"
 			}

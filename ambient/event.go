@@ -170,6 +170,15 @@ func (s *Store) called(name string) string {
 	return clean
 }
 
+// place is what a channel or a platform is called as it may be shown: "" when the scanner refuses it.
+func (s *Store) place(name string) string {
+	clean, ok := s.cfg.Clean(cleanLabel(name))
+	if !ok {
+		return ""
+	}
+	return clean
+}
+
 // tidy redacts a text, scans it, and makes it one line of at most so many characters.
 func (s *Store) tidy(text string, most int) (string, bool) {
 	if len(text) > maxRawText {

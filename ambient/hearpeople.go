@@ -87,6 +87,9 @@ func (s *Store) hearPeople(scope Scope, h *Heard) bool {
 		}
 		key := roomKey{scope.tenant, scope.agent, session}
 		if r := s.rooms.find(key, nil); r != nil {
+			for i := range met {
+				met[i] = s.presentable(met[i])
+			}
 			s.rooms.grew(key, r.enter(audience, met, at))
 		}
 	})

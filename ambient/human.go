@@ -61,6 +61,15 @@ func (h *Human) called() string {
 	return CleanName(h.Handle)
 }
 
+// presentable is a human whose names are as they may be shown: without those that the scanner refuses.
+func (s *Store) presentable(h Human) Human {
+	name := s.called(h.Name)
+	if h.Name = name; name == "" && (h.ByName || s.called(h.Handle) == "") {
+		h.Handle = "" // then they are called nothing
+	}
+	return h
+}
+
 const upsertHuman = `INSERT INTO humans (id, tenant, platform, handle, by_name, name, folded, person, first_seen, last_seen)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?8, ?1, ?7, ?7)
 	ON CONFLICT (id) DO UPDATE SET

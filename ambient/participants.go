@@ -73,7 +73,7 @@ func (s *Store) present(ctx context.Context, scope Scope, m *Moment) ([]particip
 	})
 	var out []participant
 	for _, p := range all {
-		if p.human, p.profiles, err = r.person(ctx, s.db.Reader, p.human); err != nil {
+		if p.human, p.profiles, err = r.person(ctx, s, p.human); err != nil {
 			return nil, err
 		}
 		if p.human.called() != "" {

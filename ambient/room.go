@@ -17,6 +17,7 @@ type room struct {
 	humans   map[string]Human     // by ID; those that the file knows nothing of, too
 	profiles map[string][]profile // by person
 	doings   map[doingsKey]doings
+	bytes    int // as counted by the cache
 }
 
 type roomKey struct{ tenant, agent, session string }
@@ -61,8 +62,8 @@ func (s *Store) room(ctx context.Context, scope Scope, session string) (*room, e
 	key := roomKey{scope.tenant, scope.agent, session}
 	r := s.rooms.find(key, func() room { return room{key: key} })
 	return r, r.lock(ctx, s, func(ctx context.Context, db *sql.DB) error {
-		err := r.load(ctx, db, s.cfg.Clock())
-		s.rooms.grew(key, len(r.there)*presenceBytes)
+		err := r.load(ctx, s, db)
+		s.rooms.grew(key, r.grown())
 		return err
 	})
 }
@@ -75,9 +76,16 @@ const (
 	selectProfiles = `SELECT audience, text FROM profiles WHERE tenant = ? AND agent = ? AND person = ?`
 )
 
-func (r *room) load(ctx context.Context, db *sql.DB, now time.Time) (err error) {
+// grown returns by how many bytes the room has grown since it was last asked. r is locked.
+func (r *room) grown() int {
+	by := (len(r.there)+len(r.humans)+len(r.profiles)+len(r.doings))*presenceBytes - r.bytes
+	r.bytes += by
+	return by
+}
+
+func (r *room) load(ctx context.Context, s *Store, db *sql.DB) (err error) {
 	r.there, r.humans, r.profiles, r.doings = map[presence]int64{}, map[string]Human{}, map[string][]profile{}, map[doingsKey]doings{}
-	rows, err := db.QueryContext(ctx, selectPresent, r.key.tenant, r.key.agent, r.key.session, now.Add(-sessionIdle).UnixMilli(), maxPresent)
+	rows, err := db.QueryContext(ctx, selectPresent, r.key.tenant, r.key.agent, r.key.session, s.cfg.Clock().Add(-sessionIdle).UnixMilli(), maxPresent)
 	if err != nil {
 		return err
 	}
@@ -90,7 +98,7 @@ func (r *room) load(ctx context.Context, db *sql.DB, now time.Time) (err error) 
 			return err
 		}
 		p.human = h.ID
-		r.there[p], r.humans[h.ID] = at, h
+		r.there[p], r.humans[h.ID] = at, s.presentable(h)
 	}
 	return rows.Err()
 }
@@ -103,23 +111,24 @@ func scanHuman(scan func(...any) error, before ...any) (h Human, err error) {
 	return h, err
 }
 
-// person completes a human, and loads their profiles, from the file where RAM doesn't have them.
-func (r *room) person(ctx context.Context, db *sql.DB, h Human) (Human, []profile, error) {
+// person completes a human as they may be shown, and loads their profiles, from the file where RAM doesn't have them.
+func (r *room) person(ctx context.Context, s *Store, h Human) (Human, []profile, error) {
 	known, ok := r.humans[h.ID]
 	if !ok {
 		var err error
-		known, err = scanHuman(db.QueryRowContext(ctx, selectHuman, h.ID).Scan)
+		known, err = scanHuman(s.db.Reader.QueryRowContext(ctx, selectHuman, h.ID).Scan)
 		if errors.Is(err, sql.ErrNoRows) {
 			known = h
 		} else if err != nil {
 			return h, nil, err
 		}
+		known = s.presentable(known)
 		r.humans[h.ID] = known
 	}
 	profiles, ok := r.profiles[known.Person]
 	if !ok {
 		var err error
-		if profiles, err = readProfiles(ctx, db, r.key, known.Person); err != nil {
+		if profiles, err = readProfiles(ctx, s.db.Reader, r.key, known.Person); err != nil {
 			return h, nil, err
 		}
 		r.profiles[known.Person] = profiles
@@ -152,9 +161,6 @@ func (r *room) enter(audience Audience, humans []Human, at time.Time) (grown int
 	}
 	for _, h := range humans {
 		p := presence{audience, h.ID}
-		if r.there[p] == 0 {
-			grown += presenceBytes
-		}
 		r.there[p] = max(r.there[p], at.UnixMilli())
 		r.humans[h.ID] = h
 	}
@@ -167,5 +173,8 @@ func (r *room) enter(audience Audience, humans []Human, at time.Time) (grown int
 		}
 		delete(r.there, oldest)
 	}
-	return grown
+	if len(r.humans) > 2*maxPresent {
+		r.loaded = false // it is loaded again, without those who have left
+	}
+	return r.grown()
 }

@@ -88,7 +88,7 @@ func (s *Store) describe(ctx context.Context, p *StaleProfile) (err error) {
 		return err
 	}
 	m, err := s.gather(ctx, s.db.Reader, Scope{tenant: p.Tenant, agent: p.Agent}, p.Audience, &chosen)
-	p.Name, p.Known, p.Said = chosen.called(), m.known, m.said
+	p.Name, p.Known, p.Said = s.called(chosen.called()), m.known, m.said
 	return err
 }
 
