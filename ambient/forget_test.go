@@ -161,10 +161,11 @@ func TestEraseMade(t *testing.T) {
 		}
 	}
 	at(t, now, "2026-03-17 10:00")
-	says(t, s, here, "day", "Sarah", "hello", Voice{Name: "Bo", Text: "hi"})
+	says(t, s, here, "day", "Sarah", "The zebra deal is on", Voice{Name: "Bo", Text: "hi"})
 	learn("m1", "The zebra deal is on")
+	now.set(now.now().Add(time.Minute))
 	learn("m2", "The move is on")
-	at(t, now, "2026-03-18 10:00")
+	at(t, now, "2026-03-18 09:30")
 	learn("m3", "The zebra contract is signed")
 	for i := range 14 {
 		learn(fmt.Sprint("n", i), fmt.Sprint("Step ", i))
@@ -173,6 +174,12 @@ func TestEraseMade(t *testing.T) {
 		m := Moment{Session: "day", Platform: "slack", Opening: true, Voices: []Voice{{Name: "Sarah", User: true}, {Name: "Bo"}}}
 		v := around(t, s, here, m)
 		return strings.Join(slices.Concat(texts(v.Working), texts(v.Participants)), "\n")
+	}
+	channels := func() string {
+		return strings.Join(texts(around(t, s, place(t, "bo", "ops", false), Moment{}).Channels), "\n")
+	}
+	if got := channels(); !strings.Contains(got, "zebra") {
+		t.Fatalf("before, of channels it is told %q", got)
 	}
 	if got := told(); strings.Count(got, "zebra") != 5 { // two digests, and the profiles of both for everybody, and of Sarah for herself
 		t.Fatalf("before, it is told %d times:\n%s", strings.Count(got, "zebra"), got)
@@ -185,6 +192,9 @@ func TestEraseMade(t *testing.T) {
 	}
 	if got := told(); strings.Contains(got, "zebra") || !strings.Contains(got, "The move is on") || !strings.Contains(got, "Step 1") {
 		t.Errorf("after:\n%s", got)
+	}
+	if got := channels(); strings.Contains(got, "zebra") {
+		t.Errorf("after, of channels it is told %q", got)
 	}
 	if inFile(t, path, "zebra") {
 		t.Error("its bytes are in the file")

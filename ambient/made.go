@@ -17,9 +17,10 @@ func (s *Store) forgetMade() {
 	s.syntheses.clear()
 }
 
-// MadeOfMany reports whether a line with such an ID may tell of any memory: a model's words, a digest, a profile.
+// MadeOfMany reports whether a line with such an ID may tell of any memory: a model's words, a digest, a profile, the words that
+// a channel was told.
 func MadeOfMany(line string) bool {
-	for _, prefix := range []string{Made, "p/", "d/", "human/"} {
+	for _, prefix := range []string{Made, "p/", "d/", "human/", "channel/"} {
 		if strings.HasPrefix(line, prefix) {
 			return true
 		}
@@ -28,14 +29,17 @@ func MadeOfMany(line string) bool {
 }
 
 const (
-	selectTold  = `SELECT seq, audience, day FROM events WHERE id = ? AND tenant = ? AND agent = ?`
+	selectTold  = `SELECT seq, audience, day, at FROM events WHERE id = ? AND tenant = ? AND agent = ?`
 	deleteEvent = `DELETE FROM events WHERE seq = ?`
-	selectHolds = `SELECT id, kind, first_seq, last_seq, last_at FROM digests
+	// The words that an event was learned from are of the same moment.
+	clearTopic   = `UPDATE channels SET human = '', speaker = '', topic = '' WHERE tenant = ? AND agent = ? AND at = ?`
+	deleteSaying = `DELETE FROM sayings WHERE tenant = ? AND agent = ? AND at = ?`
+	selectHolds  = `SELECT id, kind, first_seq, last_seq, last_at FROM digests
 		WHERE tenant = ? AND agent = ? AND audience = ? AND day = ? AND ? BETWEEN first_seq AND last_seq`
 )
 
-// EraseMade erases what was made of one of an agent's memories, since it is to be forgotten: its event, and texts that may tell
-// of it. Once it returns, the bytes are gone from the file. What rules make is made again: digests at once, the others when
+// EraseMade erases what was made of one of an agent's memories, since it is to be forgotten: its event, the words it was
+// learned from, and texts that may tell of it. Once it returns, the bytes are gone from the file. What rules make is made again: digests at once, the others when
 // they are asked for.
 func (s *Store) EraseMade(ctx context.Context, tenant, agent, memory string) error {
 	if tenant == "" {
@@ -52,6 +56,7 @@ func (s *Store) EraseMade(ctx context.Context, tenant, agent, memory string) err
 	}, func() {
 		s.forgetMade()
 		s.rooms.drop(func(key roomKey, _ *room) bool { return key.tenant == tenant && key.agent == agent })
+		s.streets.drop(func(key agentKey, _ *street) bool { return key.tenant == tenant && key.agent == agent })
 		s.feeds.drop(func(h hall, _ *feed) bool { return h.tenant == tenant && h.agent == agent })
 	})
 	if err != nil {
@@ -63,8 +68,8 @@ func (s *Store) EraseMade(ctx context.Context, tenant, agent, memory string) err
 
 // eraseEvent deletes an event, if it is there, and words the digests that may hold it anew.
 func (s *Store) eraseEvent(ctx context.Context, tx *sql.Tx, tenant, agent, id string) (err error) {
-	d, seq := hallDay{hall: hall{tenant: tenant, agent: agent}}, int64(0)
-	err = tx.QueryRowContext(ctx, selectTold, id, tenant, agent).Scan(&seq, &d.audience, &d.day)
+	d, seq, at := hallDay{hall: hall{tenant: tenant, agent: agent}}, int64(0), int64(0)
+	err = tx.QueryRowContext(ctx, selectTold, id, tenant, agent).Scan(&seq, &d.audience, &d.day, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -73,6 +78,11 @@ func (s *Store) eraseEvent(ctx context.Context, tx *sql.Tx, tenant, agent, id st
 	}
 	if _, err := tx.ExecContext(ctx, deleteEvent, seq); err != nil {
 		return err
+	}
+	for _, query := range []string{clearTopic, deleteSaying} {
+		if _, err := tx.ExecContext(ctx, query, tenant, agent, at); err != nil {
+			return err
+		}
 	}
 	clear(s.books)
 	list, err := digestsWith(ctx, tx, d, seq)
