@@ -3,6 +3,7 @@ package ambient
 import (
 	"context"
 	"database/sql"
+	"strconv"
 	"time"
 )
 
@@ -51,6 +52,14 @@ type oldDigest struct {
 	kind        string
 	first, last int64 // seq
 	lastAt      time.Time
+}
+
+// line is the ID of the line that tells it.
+func (d *oldDigest) line() string {
+	if d.kind == wholeDay {
+		return "d/" + d.day.day + "/" + string(d.day.audience)
+	}
+	return "p/" + strconv.FormatInt(d.id, 36)
 }
 
 func digestsOf(ctx context.Context, tx *sql.Tx, tenant, agent, user string) (out []oldDigest, err error) {

@@ -98,6 +98,7 @@ const (
 	selectTheirSessions = `SELECT DISTINCT session FROM participants` + ofHuman + `human = ?3`
 	selectTheirEvents   = `SELECT id FROM events` + ofHuman + `(user = ?3 OR audience = 'u/' || ?3)`
 	selectTheirRuns     = `SELECT session FROM runs` + ofHuman + `(user = ?3 OR audience = 'u/' || ?3)`
+	selectNobodys       = `SELECT seq, id, agent, audience, day, name FROM events WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND user = '' AND name <> ''`
 	selectNamed         = `SELECT seq, name FROM transcripts WHERE tenant = ?1 AND (?2 = '' OR agent = ?2) AND name <> ''`
 	deleteUttered       = `DELETE FROM transcripts WHERE seq = ?`
 	selectHeir          = `SELECT coalesce(min(id), '') FROM humans WHERE person = ?1 AND id <> ?1`
@@ -153,7 +154,7 @@ func (e *eraser) run(ctx context.Context) error {
 		return err
 	}
 	e.s.wiped.Add(1)
-	if err := e.events(ctx); err != nil {
+	if err := e.events(ctx, names); err != nil {
 		return err
 	}
 	for id := range ids {
@@ -219,7 +220,7 @@ func (e *eraser) words(ctx context.Context, names map[string]bool) error {
 }
 
 // events erases what they did, and what was made of it; digests are worded anew.
-func (e *eraser) events(ctx context.Context) error {
+func (e *eraser) events(ctx context.Context, names map[string]bool) error {
 	who := []any{e.tenant, e.agent, e.user}
 	if err := e.collect(ctx, selectTheirEvents, who, e.lines, ""); err != nil {
 		return err
@@ -232,14 +233,17 @@ func (e *eraser) events(ctx context.Context) error {
 		return err
 	}
 	for _, d := range digests {
-		e.lines["p/"+strconv.FormatInt(d.id, 36)] = true
-		e.lines["d/"+d.day.day+"/"+string(d.day.audience)] = true
+		e.lines[d.line()] = true
 	}
 	n, after, err := e.s.eraseEvents(ctx, e.tx, e.tenant, e.agent, e.user)
 	if e.Rows, e.after = e.Rows+n, after; err != nil {
 		return err
 	}
-	who = append(who, n > 0)
+	more, err := e.named(ctx, names)
+	if err != nil {
+		return err
+	}
+	who = append(who, n > 0 || more)
 	if err := e.collect(ctx, selectBriefed, who, e.sessions, ""); err != nil {
 		return err
 	}
@@ -247,6 +251,35 @@ func (e *eraser) events(ctx context.Context) error {
 		return err
 	}
 	return e.exec(ctx, deleteSyntheses, who[:3]...)
+}
+
+// named erases what those did who are called so, where only their name is known. It reports whether there was anything.
+func (e *eraser) named(ctx context.Context, names map[string]bool) (bool, error) {
+	var theirs []told
+	err := e.each(ctx, selectNobodys, []any{e.tenant, e.agent}, func(scan func(...any) error) error {
+		t := told{hall: hall{tenant: e.tenant}}
+		err := scan(&t.seq, &t.ID, &t.hall.agent, &t.hall.audience, &t.day, &t.Name)
+		if names[strings.ToLower(t.Name)] {
+			theirs = append(theirs, t)
+		}
+		return err
+	})
+	for _, t := range theirs {
+		if err != nil {
+			return false, err
+		}
+		e.lines[t.ID] = true
+		if err = e.exec(ctx, deleteEvent, t.seq); err != nil {
+			return false, err
+		}
+		var list []oldDigest
+		list, err = digestsWith(ctx, e.tx, hallDay{t.hall, t.day}, t.seq)
+		for i := 0; i < len(list) && err == nil; i++ {
+			e.lines[list[i].line()] = true
+			err = e.s.remake(ctx, e.tx, list[i])
+		}
+	}
+	return len(theirs) > 0, err
 }
 
 // done brings RAM up to it.

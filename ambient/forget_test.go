@@ -26,6 +26,12 @@ func TestEraseUser(t *testing.T) {
 	if _, err := s.Backfill(t.Context(), place(t, "", "C1", false), []Uttered{{Name: "Žarah Okonkwo", Content: "old " + secret}, {Name: "Bo", Content: "old walk"}}); err != nil {
 		t.Fatal(err)
 	}
+	for range paragraphEvents { // so that a digest has it
+		_, err := s.Record(t.Context(), []Posted{{place(t, "", "C1", false), Event{Type: Decision, Name: "ŽARAH Okonkwo", Summary: "by name, the " + secret}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	_, err := s.Record(t.Context(), []Posted{{sarah, Event{Type: Outcome, Name: "Žarah Okonkwo", Summary: "shipped the " + secret}}, {bo, Event{Type: Outcome, Name: "Bo", Summary: "walked"}}})
 	if err != nil {
 		t.Fatal(err)
