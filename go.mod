@@ -2,6 +2,8 @@ module github.com/understudy-ai/understudy
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/gofiber/fiber/v2 v2.52.15
