@@ -168,3 +168,39 @@ func TestRunsInStatus(t *testing.T) {
 		t.Errorf("two hours later there are %q", got)
 	}
 }
+
+// TestPrivateOnceIsPrivate holds that what is told of a channel that was called private stays there, also when whoever tells
+// it doesn't say so.
+func TestPrivateOnceIsPrivate(t *testing.T) {
+	s, _ := testStore(t, nil)
+	board, careless := place(t, "U1", "board", true), place(t, "", "board", false)
+	talks(t, s, board, "board", "Sarah", "hello")
+	if _, err := s.Record(t.Context(), []Posted{
+		{careless, Event{Type: Outcome, Summary: "the payroll is late"}},
+		{place(t, "", "eng", false), Event{Type: Outcome, Summary: "main is green"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Backfill(t.Context(), careless, []Uttered{{Content: "the old payroll"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		scope Scope
+		want  []string
+	}{
+		{place(t, "U2", "eng", false), []string{"main is green"}},
+		{place(t, "U2", "board", false), []string{"main is green"}},
+		{place(t, "U2", "board", true), []string{"the payroll is late", "main is green", "somebody: the old payroll"}},
+	} {
+		v := around(t, s, tt.scope, Moment{Session: "new", Opening: true, New: true})
+		got := texts(v.Working)
+		for _, g := range v.Conversation {
+			if g.Heading != "" {
+				got = append(got, texts([]Group{g})...)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%+v is told (-want +got):\n%s", tt.scope, diff)
+		}
+	}
+}

@@ -109,7 +109,12 @@ func (s *Store) Backfill(ctx context.Context, scope Scope, said []Uttered) (kept
 		}
 	}
 	now, audience := s.cfg.Clock(), scope.Audience()
-	err = s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.do(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if audience == Everybody {
+			if audience, err = (venue{scope.tenant, scope.agent, scope.channel}).audience(ctx, tx); err != nil {
+				return err
+			}
+		}
 		if _, err := tx.ExecContext(ctx, deleteTranscript, scope.tenant, scope.agent, scope.channel); err != nil {
 			return err
 		}

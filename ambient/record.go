@@ -89,6 +89,40 @@ func (s *Store) toldBy(scope Scope, e Event) told {
 	}
 }
 
+// venue is an agent's channel.
+type venue struct{ tenant, agent, channel string }
+
+const selectPrivate = `SELECT EXISTS (SELECT 1 FROM channels WHERE tenant = ? AND agent = ? AND channel = ? AND private = 1)`
+
+// audience is who hears what is said in a channel, whatever whoever tells of it knows: its members alone, once it was
+// called private.
+func (v venue) audience(ctx context.Context, tx *sql.Tx) (Audience, error) {
+	var private bool
+	err := tx.QueryRowContext(ctx, selectPrivate, v.tenant, v.agent, v.channel).Scan(&private)
+	if private {
+		return channelAudience(v.channel), err
+	}
+	return Everybody, err
+}
+
+// keepPrivate has an event of a private channel heard there alone. known holds the audiences that were looked up before.
+func (e *told) keepPrivate(ctx context.Context, tx *sql.Tx, known map[venue]Audience) error {
+	if e.hall.audience != Everybody || e.channel == "" {
+		return nil
+	}
+	v := venue{e.hall.tenant, e.hall.agent, e.channel}
+	audience, ok := known[v]
+	if !ok {
+		var err error
+		if audience, err = v.audience(ctx, tx); err != nil {
+			return err
+		}
+		known[v] = audience
+	}
+	e.hall.audience = audience
+	return nil
+}
+
 const insertEvent = `INSERT INTO events (id, tenant, agent, audience, type, importance, channel, session, user, name, summary, at, day)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
@@ -121,8 +155,12 @@ func (w *summing) record(ctx context.Context, tx *sql.Tx, events []told) error {
 		first  time.Time
 	}
 	var days []came
+	audiences := map[venue]Audience{}
 	for i := range events {
 		e := &events[i]
+		if err := e.keepPrivate(ctx, tx, audiences); err != nil {
+			return err
+		}
 		h := e.hall
 		res, err := tx.ExecContext(ctx, insertEvent, e.ID, h.tenant, h.agent, h.audience, e.Type, e.Importance, e.channel, e.Session,
 			e.user, e.Name, e.Summary, e.At.UnixMilli(), e.day)
