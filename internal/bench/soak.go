@@ -32,7 +32,7 @@ type Sample struct {
 const (
 	soakConns   = 64
 	soakSamples = 20
-	soakGap     = 2 * time.Millisecond // keeps a stream alive for 100 ms, so that leaving it is in its middle
+	soakGap     = 40 * time.Millisecond // keeps a stream alive for two seconds: who leaves it late on a busy machine leaves it in its middle, too
 )
 
 // Soak sends so many requests: seven in ten are small, two are streams, and
