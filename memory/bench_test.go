@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,23 +24,25 @@ func fill(tb testing.TB, s *Store, scope Scope, n int) {
 	addAll(tb, s, scope, items...)
 }
 
+// recallQueries find much, little and nothing.
+var recallQueries = []struct{ name, text string }{
+	{"all", "Where did the turbine team put the glacier report, and when?"},
+	{"common", "Who moved the archive?"},
+	{"tenth", "Who looks after the old turbine?"},
+	{"rare", "What do we know of number 417?"},
+	{"nothing", "What is a monad?"},
+	{"catchup", "Where were we?"},
+}
+
 // BenchmarkRecall measures a recall from the index: in the made-up memories a
 // common word is in all of them, others in a tenth or two, a rare one in one.
 func BenchmarkRecall(b *testing.B) {
-	queries := []struct{ name, text string }{
-		{"all", "Where did the turbine team put the glacier report, and when?"},
-		{"common", "Who moved the archive?"},
-		{"tenth", "Who looks after the old turbine?"},
-		{"rare", "What do we know of number 417?"},
-		{"nothing", "What is a monad?"},
-		{"catchup", "Where were we?"},
-	}
 	for _, n := range []int{500, 10_000} {
 		s := openStore(b, nil)
 		scope := scopeOf(b, "ann")
 		fill(b, s, scope, n)
 		warm(b, s, scope)
-		for _, q := range queries {
+		for _, q := range recallQueries {
 			b.Run(fmt.Sprintf("%s-%d", q.name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -50,6 +53,31 @@ func BenchmarkRecall(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkRecallAmongMany measures recalls of every kind in a scope of 10,000
+// memories, where the store has 200,000, and tells their quantiles.
+func BenchmarkRecallAmongMany(b *testing.B) {
+	s := openStore(b, nil)
+	scope := scopeOf(b, "ann")
+	fill(b, s, scope, 10_000)
+	for i := range 19 {
+		fill(b, s, scopeOf(b, fmt.Sprint("other", i)), 10_000)
+	}
+	warm(b, s, scope)
+	var took []time.Duration
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		began := time.Now()
+		if _, err := s.Recall(b.Context(), scope, Query{Text: recallQueries[i%len(recallQueries)].text}); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	for _, percent := range []int{50, 99} {
+		b.ReportMetric(float64(took[len(took)*percent/100].Microseconds()), fmt.Sprintf("p%d-µs", percent))
 	}
 }
 
