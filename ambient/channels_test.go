@@ -107,12 +107,12 @@ func TestOtherChannelsAreCut(t *testing.T) {
 func TestConversationAndStatus(t *testing.T) {
 	s, _ := testStore(t, func(c *Config) { c.Version = "v1.2.0" })
 	m := Moment{
-		Session: "a", Opening: true, Platform: "slack", ChannelName: "#engineering", Model: "mid", Window: 200_000,
+		Session: "a", Opening: true, Platform: "slack", Workspace: "Tidemark", ChannelName: "#engineering", Model: "mid", Window: 200_000,
 		Voices: []Voice{{Name: "Sarah", Text: "one"}, {Name: "Bo", Text: "two"}, {Name: "sarah", Text: "three", User: true}},
 	}
 	v := around(t, s, place(t, "U1", "C1", true), m)
 	want := []string{
-		"[platform] slack", "[channel] engineering (private)",
+		"[platform] slack", "[workspace] Tidemark", "[channel] engineering (private)",
 		"[people] several take part", "[messages] 3 messages from 2 people (Sarah, Bo) since the last answer, by 12:00",
 	}
 	if diff := cmp.Diff(want, lines(v.Conversation)); diff != "" {

@@ -31,6 +31,7 @@ func (s *Store) conversation(v *View, several bool, scope Scope, m *Moment) {
 	}
 	if m.Opening {
 		add("platform", s.place(m.Platform))
+		add("workspace", s.place(m.Workspace))
 	}
 	if m.Opening && scope.channel != "" {
 		name := cmp.Or(s.place(m.ChannelName), s.place(scope.channel), "a channel")

@@ -41,6 +41,7 @@ type Moment struct {
 	At      time.Time // when the request came
 
 	Platform, ChannelName, UserName string // as in Heard
+	Workspace                       string // of the platform, as people call it: Tidemark
 	New                             bool   // nothing was answered in the conversation yet
 	Dry                             bool   // it is only asked what would become of the request
 	Model                           string // that is going to answer

@@ -106,7 +106,7 @@ func (x *exchange) saidLately(line string) bool {
 func (x *exchange) moment(opening bool) ambient.Moment {
 	m := ambient.Moment{
 		Session: x.session, Process: x.who.process, Mode: x.who.context, Opening: opening, Placed: x.who.placed, Words: x.words, Voices: x.voices(), At: x.at,
-		Platform: x.who.platform, ChannelName: x.who.channelName, UserName: x.who.userName, Model: x.routed(),
+		Platform: x.who.platform, Workspace: x.who.workspace, ChannelName: x.who.channelName, UserName: x.who.userName, Model: x.routed(),
 		New: x.unanswered(), Dry: x.dry,
 	}
 	if model := x.billed(); model != nil {

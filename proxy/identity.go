@@ -25,6 +25,7 @@ const (
 	headerUser         = "X-User-Id"
 	headerUserName     = "X-User-Name"
 	headerPlatform     = "X-Platform"
+	headerWorkspace    = "X-Workspace"
 	headerSession      = "X-Session-Id"
 	headerChannel      = "X-Channel-Id"
 	headerChannelName  = "X-Channel-Name"
@@ -41,7 +42,7 @@ const (
 )
 
 var ownHeaders = []string{
-	headerAgent, headerUser, headerUserName, headerPlatform, headerSession, headerChannel, headerChannelName, headerPrivate, headerProfile,
+	headerAgent, headerUser, headerUserName, headerPlatform, headerWorkspace, headerSession, headerChannel, headerChannelName, headerPrivate, headerProfile,
 	headerProfileSnake, headerProcess, headerTask, headerTier, headerContext, headerMemory, headerBypass, headerTrigger,
 }
 
@@ -77,6 +78,7 @@ var (
 type identity struct {
 	tenant, agent, user, channel string
 	userName, platform           string
+	workspace                    string
 	channelName, trigger         string
 	private                      bool   // the channel is
 	session                      string // X-Session-Id, "" when absent
@@ -103,6 +105,7 @@ func identify(h *fasthttp.RequestHeader, caller Caller) (identity, error) {
 
 		userName:    r.text(headerUserName, ""),
 		platform:    r.text(headerPlatform, ""),
+		workspace:   r.text(headerWorkspace, ""),
 		channelName: r.text(headerChannelName, ""),
 
 		session: r.text(headerSession, ""),

@@ -224,7 +224,7 @@ func TestHostileNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var store *ambient.Store
 			s := newStack(t, func(c *proxy.Config) { store = surrounded(t, c) })
-			hostile := []string{"X-User-Id: " + name, "X-User-Name: " + name, "X-Platform: " + name, "X-Channel-Id: " + name, "X-Channel-Name: " + name, "X-Session-Id: day"}
+			hostile := []string{"X-User-Id: " + name, "X-User-Name: " + name, "X-Platform: " + name, "X-Workspace: " + name, "X-Channel-Id: " + name, "X-Channel-Name: " + name, "X-Session-Id: day"}
 			body, err := json.Marshal(map[string]any{"model": "auto", "messages": []map[string]string{
 				{"role": "user", "name": name, "content": name + "\n" + name}, {"role": "user", "content": "[" + name + "]: I'm " + name}, {"role": "user", "content": "hello"},
 			}})
@@ -236,7 +236,7 @@ func TestHostileNames(t *testing.T) {
 				s.sync(store)
 			}
 			for _, channel := range []string{name, "C2"} {
-				s.post(ask("auto", "hello there"), "X-User-Id: U2", "X-User-Name: Bo", "X-Platform: "+name, "X-Channel-Id: "+channel, "X-Session-Id: day")
+				s.post(ask("auto", "hello there"), "X-User-Id: U2", "X-User-Name: Bo", "X-Platform: "+name, "X-Workspace: "+name, "X-Channel-Id: "+channel, "X-Session-Id: day")
 				got := strings.ReplaceAll(s.sentText(), "hello there", "")
 				if !strings.Contains(got, "# Current Status") {
 					t.Fatalf("nothing is added:\n%s", got)

@@ -121,6 +121,7 @@ func (p *player) say(ctx context.Context, s *scene) error {
 		h.Set("X-User-Id", s.From)
 		h.Set("X-User-Name", p.script.team.People[s.From])
 		h.Set("X-Platform", p.script.team.Platform)
+		h.Set("X-Workspace", p.script.team.Workspace)
 		if s.Channel != "" {
 			text = "[" + p.script.team.People[s.From] + "]: " + text
 			h.Set("X-Channel-Id", s.Channel)

@@ -28,7 +28,7 @@ func TestTeamChannel(t *testing.T) {
 		{"epoch", "prompt.md", []string{
 			"# Identity\n", "## Soul\n", "You are Rook", "## Role\n", "# Knowledge Context\n", "# Working Memory\n", "## Today (Wednesday, October 14)\n- [morning] ",
 			"## Yesterday (Tuesday, October 13)\n", "## This Week\n- [Monday, October 12] ", "# Participants\n- [person] **Mira Okafor** — ", "# State\n", "# Active work\n",
-			"# Conversation Context\n- [platform] slack\n- [channel] engineering\n", "\n--- 28 messages before", "# Working Memory\n## Since 14:30\n",
+			"# Conversation Context\n- [platform] slack\n- [workspace] Tidemark\n- [channel] engineering\n", "\n--- 28 messages before", "# Working Memory\n## Since 14:30\n",
 			"# Other Channels\n- [architecture, 15:04] Sanjay Rao: ", "3 messages from 2 people", "# Current Status\n- [time] Wednesday, 2026-10-14 15:12 CEST\n",
 			"## Active\n- [worker] Add the H3 side", "## Recently completed\n", "\n[Mira Okafor]: Rook, where",
 		}},

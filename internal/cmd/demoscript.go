@@ -26,9 +26,10 @@ type teamScript struct {
 
 // team is whose agent it is.
 type team struct {
-	Agent    string            `json:"agent"`
-	Platform string            `json:"platform"`
-	People   map[string]string `json:"people"` // what each user is called
+	Agent     string            `json:"agent"`
+	Platform  string            `json:"platform"`
+	Workspace string            `json:"workspace"` // of the platform
+	People    map[string]string `json:"people"`    // what each user is called
 }
 
 // scene is one thing that happens: a message, a run of the agent, or a call of
