@@ -171,7 +171,7 @@ func (s *Store) rawBriefing(agent string, memories []Memory, events []Event) (gr
 			if e.Name != "" {
 				text = e.Name + ": " + text
 			}
-			g.Lines = append(g.Lines, Line{ID: "e/" + e.ID, Label: e.At.In(zone).Format("2006-01-02 15:04") + ", " + e.Type.label(), Text: text})
+			g.Lines = append(g.Lines, Line{ID: "e/" + e.ID, Label: e.At.In(zone).Format(dayAndTime) + ", " + e.Type.label(), Text: text})
 		}
 		groups = append(groups, g)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -126,7 +125,7 @@ const lineTokens = 8
 // that it may come of: a prompt that shows the one leaves the other out.
 func (s *Store) lineOf(e *told) tailLine {
 	text := e.Summary
-	if e.Name != "" && !strings.HasPrefix(string(e.hall.audience), "u/") {
+	if e.Name != "" && e.hall.audience.user() == "" {
 		text = e.Name + ": " + text
 	}
 	label := hour(e.At.In(s.zone(e.hall.agent))) + " " + e.Type.label()

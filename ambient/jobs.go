@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/understudy-ai/understudy/internal/background"
@@ -119,13 +118,4 @@ func (s *Store) askAlone(ctx context.Context, q Question, words int) (string, er
 		return "", nil
 	}
 	return text, err
-}
-
-// user is whose audience it is, "" when it isn't one user's.
-func (a Audience) user() string {
-	user, ok := strings.CutPrefix(string(a), "u/")
-	if !ok {
-		return ""
-	}
-	return user
 }

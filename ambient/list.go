@@ -89,17 +89,6 @@ func (s *Store) Events(ctx context.Context, tenant, agent string, f Filter) (Pag
 	return page, nil
 }
 
-// kind says what sort of audience it is.
-func (a Audience) kind() string {
-	switch {
-	case a == Everybody:
-		return "everybody"
-	case strings.HasPrefix(string(a), "c/"):
-		return "channel"
-	}
-	return "user"
-}
-
 // parseCursor returns the time and seq that a page begins before.
 func parseCursor(cursor string) (at, seq int64, err error) {
 	if cursor == "" {

@@ -41,8 +41,34 @@ type Audience string
 // Everybody who talks to the agent.
 const Everybody Audience = ""
 
-func channelAudience(channel string) Audience { return Audience("c/" + channel) }
-func userAudience(user string) Audience       { return Audience("u/" + user) }
+// What an audience that isn't everybody begins with.
+const (
+	ofChannel = "c/"
+	ofUser    = "u/"
+)
+
+func channelAudience(channel string) Audience { return Audience(ofChannel + channel) }
+func userAudience(user string) Audience       { return Audience(ofUser + user) }
+
+// user is whose audience it is, "" when it isn't one user's.
+func (a Audience) user() string {
+	user, ok := strings.CutPrefix(string(a), ofUser)
+	if !ok {
+		return ""
+	}
+	return user
+}
+
+// kind says what sort of audience it is.
+func (a Audience) kind() string {
+	switch {
+	case a == Everybody:
+		return "everybody"
+	case strings.HasPrefix(string(a), ofChannel):
+		return "channel"
+	}
+	return "user"
+}
 
 // Audience is who hears what is said in the scope's place: everybody in an open channel, else the channel's members,
 // else, in no channel, the user alone.

@@ -212,7 +212,7 @@ func (p *page) label(i int) string {
 }
 
 // hour is a time of the day.
-func hour(t time.Time) string { return t.Format("15:04") }
+func hour(t time.Time) string { return t.Format(timeOfDay) }
 
 // partOf names the part of the day.
 func partOf(t time.Time) string {

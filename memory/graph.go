@@ -33,13 +33,6 @@ const (
 	insertEdge    = `INSERT OR IGNORE INTO edges (source, target, kind) VALUES (?, ?, ?)`
 	insertEdges   = `INSERT OR IGNORE INTO edges (source, target, kind)
 		SELECT ?1, memory, ?3 FROM mentions WHERE entity = ?2 AND memory < ?1 ORDER BY memory DESC LIMIT ?4`
-
-	// selectMentioning finds the memories that mention an entity of the scope,
-	// the newest first.
-	selectMentioning = `SELECT memory FROM mentions WHERE entity = ? ORDER BY memory DESC LIMIT ?`
-
-	// selectNeighbours finds the other ends of a memory's edges.
-	selectNeighbours = `SELECT target, kind FROM edges WHERE source = ?1 UNION ALL SELECT source, kind FROM edges WHERE target = ?1 LIMIT ?2`
 )
 
 // connect writes what a new memory mentions, and its edges to older ones.
@@ -105,50 +98,4 @@ func follows(text string) bool {
 	}
 
 	return false
-}
-
-// neighbour is the other end of an edge.
-type neighbour struct {
-	row  int64 // memories.n
-	kind string
-}
-
-// mentioning returns the rows of the scope's own memories that mention an
-// entity by its folded name, the newest first, at most limit.
-func (s *Store) mentioning(ctx context.Context, scope Scope, name string, limit int) ([]int64, error) {
-	rows, err := s.db.Reader.QueryContext(ctx, selectMentioning, scope.entityID(name), limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []int64
-	for rows.Next() {
-		var row int64
-		if err = rows.Scan(&row); err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-
-	return out, rows.Err()
-}
-
-// neighbours returns what edges lead to from a memory, in both directions, at
-// most limit. All are of its scope.
-func (s *Store) neighbours(ctx context.Context, row int64, limit int) ([]neighbour, error) {
-	rows, err := s.db.Reader.QueryContext(ctx, selectNeighbours, row, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []neighbour
-	for rows.Next() {
-		var n neighbour
-		if err = rows.Scan(&n.row, &n.kind); err != nil {
-			return nil, err
-		}
-		out = append(out, n)
-	}
-
-	return out, rows.Err()
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -128,6 +129,61 @@ func TestEdges(t *testing.T) {
 			}
 		})
 	}
+}
+
+const (
+	// selectMentioning finds the memories that mention an entity of the scope,
+	// the newest first.
+	selectMentioning = `SELECT memory FROM mentions WHERE entity = ? ORDER BY memory DESC LIMIT ?`
+
+	// selectNeighbours finds the other ends of a memory's edges.
+	selectNeighbours = `SELECT target, kind FROM edges WHERE source = ?1 UNION ALL SELECT source, kind FROM edges WHERE target = ?1 LIMIT ?2`
+)
+
+// neighbour is the other end of an edge.
+type neighbour struct {
+	row  int64 // memories.n
+	kind string
+}
+
+// mentioning returns the rows of the scope's own memories that mention an
+// entity by its folded name, the newest first, at most limit.
+func (s *Store) mentioning(ctx context.Context, scope Scope, name string, limit int) ([]int64, error) {
+	rows, err := s.db.Reader.QueryContext(ctx, selectMentioning, scope.entityID(name), limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []int64
+	for rows.Next() {
+		var row int64
+		if err = rows.Scan(&row); err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+
+	return out, rows.Err()
+}
+
+// neighbours returns what edges lead to from a memory, in both directions, at
+// most limit. All are of its scope.
+func (s *Store) neighbours(ctx context.Context, row int64, limit int) ([]neighbour, error) {
+	rows, err := s.db.Reader.QueryContext(ctx, selectNeighbours, row, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []neighbour
+	for rows.Next() {
+		var n neighbour
+		if err = rows.Scan(&n.row, &n.kind); err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+	}
+
+	return out, rows.Err()
 }
 
 // TestGraphReads finds memories by an entity, and what edges lead to, inside
