@@ -17,7 +17,10 @@ var catchUp = regexp.MustCompile(`\bwhere (?:exactly )?(?:were|are|did|had|have)
 
 // catchUpHints are parts of which every match holds one; looking for them
 // first spares most queries the pattern.
-var catchUpHints = []string{" we", " me", " i ", "recap", "sum", " smo "}
+var catchUpHints = []string{
+	"were we", "were i", "are we", "are i", "did we", "did i", "had we", "had i", "have we", "have i",
+	"where we", "last thing", "me up", "me in", "recap", "sum", " smo",
+}
 
 // smallTalk are words, stemmed, that may stand around a catch-up question.
 var smallTalk = wordSet("again remind conversation session chat discussion meeting earlier last week weekend morning evening night "+

@@ -106,13 +106,14 @@ func (v view) candidates(s *scratch) {
 	v.lead(s, b)
 	s.choice = s.choice[:0]
 	for _, l := range s.leading {
-		s.choice = append(s.choice, v.candidate(s, l.doc))
+		v.choose(s, l.doc)
 	}
 	v.sketchedNear(s)
 	v.outerNear(s)
 
 	for i := range s.choice {
 		c := &s.choice[i]
+		s.chosen[c.doc] = false
 		c.meaning, c.meanings = v.meaning(s, c.doc)
 		c.outer, c.seen = v.outerCosine(s, c.doc)
 		b.meaning, b.meanings, b.outer = max(b.meaning, c.meaning), max(b.meanings, c.meanings), max(b.outer, c.outer)
@@ -120,6 +121,14 @@ func (v view) candidates(s *scratch) {
 	for i := range s.choice {
 		c := &s.choice[i]
 		c.fused = c.fuse(b)
+	}
+}
+
+// choose adds a document to s.choice, once.
+func (v view) choose(s *scratch, doc int32) {
+	if !s.chosen[doc] {
+		s.chosen[doc] = true
+		s.choice = append(s.choice, v.candidate(s, doc))
 	}
 }
 
@@ -182,12 +191,11 @@ func (v view) sketchedNear(s *scratch) {
 	if s.inverse == 0 {
 		return
 	}
-	want := sketchOf(s.vector[:])
 	var count [embed.Dim + 1]int
 	doc := 0
 	for _, t := range v {
 		for i := range t.sketches {
-			d := uint8(t.sketches[i].distance(want))
+			d := uint8(t.sketches[i].distance(s.sketch))
 			s.distances[doc] = d
 			count[d]++
 			doc++
@@ -198,17 +206,12 @@ func (v view) sketchedNear(s *scratch) {
 		limit++
 		sum += count[limit]
 	}
-	known := len(s.choice)
 	for d, distance := range s.distances[:doc] {
 		if int(distance) > limit {
 			continue
 		}
-		doc := int32(d)
-		if s.around[doc] != 0 && slices.ContainsFunc(s.choice[:known], func(c candidate) bool { return c.doc == doc }) {
-			continue
-		}
-		if t, place := v.at(doc); t.entries[place].row != 0 {
-			s.choice = append(s.choice, v.candidate(s, doc))
+		if t, place := v.at(int32(d)); t.entries[place].row != 0 {
+			v.choose(s, int32(d))
 		}
 	}
 }
@@ -235,7 +238,7 @@ func (v view) meaning(s *scratch, doc int32) (own, all float32) {
 		c := s.cosines[base+p]
 		if c == 0 {
 			if e := &t.entries[p]; e.inverse > 0 {
-				c = float32(embed.Dot(s.vector[:], t.vector(p))) * s.inverse * e.inverse
+				c = float32(s.query.Dot(t.vector(p))) * s.inverse * e.inverse
 				s.cosines[base+p] = c
 				s.asked = append(s.asked, base+p)
 			}

@@ -136,15 +136,16 @@ func (v view) outerNear(s *scratch) {
 	}
 	s.leading = nearest
 	for _, l := range nearest {
-		if !slices.ContainsFunc(s.choice, func(c candidate) bool { return c.doc == l.doc }) {
-			s.choice = append(s.choice, v.candidate(s, l.doc))
-		}
+		v.choose(s, l.doc)
 	}
 }
 
 // outerCosine returns the cosine of a document with the query by the embedder's
 // model, not below 0, and whether there is one.
 func (v view) outerCosine(s *scratch, doc int32) (float32, bool) {
+	if s.outer.inverse == 0 {
+		return 0, false
+	}
 	t, place := v.at(doc)
 	o := t.outer(place)
 	if !o.comparable(s.outer) {

@@ -20,6 +20,7 @@ type scratch struct {
 	around    []float32 // the same of its words and its neighbours'
 	shared    []uint64  // words of the query that it holds
 	cosines   []float32 // with the query, of those that were asked for
+	chosen    []bool    // it is in choice; all false between the arms that fill it
 
 	touched []int32 // documents whose relevance or shared isn't 0
 	reached []int32 // the same of around
@@ -42,15 +43,18 @@ type scratch struct {
 	pinned   []int32       // documents
 	kept     [maxRecall]hit
 	words    [maxQuery]string
-	digits   uint64  // those of them that hold a digit
-	speakers []int32 // whom the query names, of all tables one after the other
-	person   string  // their name, if it is one
-	vector   [embed.Dim]int8
-	inverse  float32 // of the vector's length; 0: none
-	outer    outer   // of the query, by the embedder's model
+	digits   uint64      // those of them that hold a digit
+	speakers []int32     // whom the query names, of all tables one after the other
+	person   string      // their name, if it is one
+	query    embed.Query // its vector
+	sketch   sketch      // of it
+	inverse  float32     // of its length; 0: there is none
+	outer    outer       // of the query, by the embedder's model
 
-	// What the length of a text does to BM25: norm is what the number of
-	// occurrences is weighed against, once is the whole factor for one.
+	// What the length of a text does to BM25 where the mean length is mean: norm
+	// is what the number of occurrences is weighed against, once is the whole
+	// factor for one.
+	mean       float64
 	norm, once [256]float64
 }
 
@@ -66,7 +70,7 @@ func (s *scratch) reset(v view) {
 	if n := s.documents; n > len(s.shared) {
 		n += n / 8 // So that a scope that grows doesn't make it anew each time.
 		s.relevance, s.shared, s.distances = make([]float64, n), make([]uint64, n), make([]uint8, n)
-		s.around, s.cosines, s.nearby = make([]float32, n), make([]float32, n), make([]float32, n)
+		s.around, s.cosines, s.nearby, s.chosen = make([]float32, n), make([]float32, n), make([]float32, n), make([]bool, n)
 	}
 	if n := s.talks; n > len(s.session) {
 		n += n / 8
@@ -108,6 +112,10 @@ func (s *scratch) name(id int32, name string) {
 
 // weigh prepares norm and once for texts of a mean length in tokens.
 func (s *scratch) weigh(mean float64) {
+	if s.mean == mean {
+		return
+	}
+	s.mean = mean
 	for length := range s.norm {
 		s.norm[length] = bm25K1 * (1 - bm25B + bm25B*float64(length)/mean)
 		s.once[length] = (bm25K1 + 1) / (1 + s.norm[length])

@@ -205,8 +205,9 @@ func (v view) read(r recallRequest, s *scratch) []string {
 		}
 	}
 	s.inverse = 0
-	if v[0].embed.Embed(s.vector[:], topic(clip(r.Text, maxQueryText), words)) {
-		s.inverse = 1 / embed.Norm(s.vector[:])
+	var vector [embed.Dim]int8
+	if v[0].embed.Embed(vector[:], topic(clip(r.Text, maxQueryText), words)) {
+		s.inverse, s.query, s.sketch = 1/embed.Norm(vector[:]), embed.NewQuery(vector[:]), sketchOf(vector[:])
 	}
 
 	return words
