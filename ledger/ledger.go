@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/understudy-ai/understudy/internal/batch"
 	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
@@ -32,11 +33,13 @@ type Config struct {
 // A Ledger is safe for concurrent use.
 type Ledger struct {
 	Reader
-	db         *sqlite.DB
-	logger     *slog.Logger
-	clock      func() time.Time
-	flushEvery time.Duration
-	retention  time.Duration
+	db        *sqlite.DB
+	logger    *slog.Logger
+	clock     func() time.Time
+	retention time.Duration
+
+	queue *batch.Queue[*Entry]
+	house *time.Timer // wakes the writer to keep house when nothing comes
 
 	// The writer's alone, until it has ended.
 	inserts    map[columnSet]*[len(rowsAtOnce)]*sql.Stmt
@@ -47,34 +50,14 @@ type Ledger struct {
 	tended     time.Time // When rows that are too old were last looked for.
 	compacted  time.Time // The day on which roll-ups last were.
 	complained bool
-
-	// queue is sent to under gate held for reading, and closed under gate held
-	// for writing, so that nothing is sent to a closed channel.
-	queue  chan item
-	gate   sync.RWMutex
-	closed bool // Guarded by gate.
-
-	syncing atomic.Int32  // Syncs under way.
-	hurry   chan struct{} // Holds one entry when the writer should not wait for company: somebody syncs, or the queue has a batch.
-	faults  chan struct{} // Holds one entry when a reader has met a fault of the file.
-	closing chan struct{} // Closed when Close begins: no more retries.
-	done    chan struct{} // Closed when the writer has ended.
-	lost    int           // Entries given up at Close. The writer's until done.
+	lost       int   // Entries given up at Close,
+	lostBy     error // and why.
 
 	dropped   atomic.Int64          // Entries given up while the queue was full and the file broken.
 	failure   atomic.Pointer[error] // Why the last write failed, nil when it didn't.
 	closeOnce sync.Once
 	closeErr  error // Set by closeOnce.
 }
-
-// item is an entry to write or, with flushed set, a wish to be told when
-// everything before it has been written.
-type item struct {
-	entry   *Entry
-	flushed chan struct{}
-}
-
-var errClosed = errors.New("ledger is closed")
 
 // Open opens the ledger at cfg.Path, making the file where there is none, and
 // starts its writer. ctx bounds the opening alone. A file that can't be used
@@ -108,26 +91,22 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	}
 
 	l := &Ledger{
-		Reader:     Reader{db.Reader},
-		db:         db,
-		logger:     cfg.Logger,
-		clock:      cfg.Clock,
-		flushEvery: cfg.FlushEvery,
-		retention:  cfg.Retention,
-		pending:    pending{counts: make(map[combination]*sums), behind: true},
-		inserts:    make(map[columnSet]*[len(rowsAtOnce)]*sql.Stmt),
-		queue:      make(chan item, cfg.Queue),
-		hurry:      make(chan struct{}, 1),
-		faults:     make(chan struct{}, 1),
-		closing:    make(chan struct{}),
-		done:       make(chan struct{}),
+		Reader:    Reader{db.Reader},
+		db:        db,
+		logger:    cfg.Logger,
+		clock:     cfg.Clock,
+		retention: cfg.Retention,
+		queue:     batch.New[*Entry](cfg.Queue, maxBatch, cfg.FlushEvery),
+		pending:   pending{counts: make(map[combination]*sums), behind: true},
+		inserts:   make(map[columnSet]*[len(rowsAtOnce)]*sql.Stmt),
 	}
 	if ready != nil {
-		l.report(ready)
+		l.fault(ready)
 	} else if err := l.catchUp(ctx); err != nil {
 		return nil, fmt.Errorf("opening ledger: %w", errors.Join(err, db.Close()))
 	}
-	go l.write() // Ends when the queue is closed; Close waits for it.
+	l.house = time.AfterFunc(foldEvery, l.queue.Hurry)
+	go l.queue.Run(l.write) // Close ends and awaits it.
 
 	return l, nil
 }
@@ -142,28 +121,18 @@ func (l *Ledger) Record(e Entry) {
 	if e.At.IsZero() {
 		e.At = l.clock()
 	}
-	l.gate.RLock()
-	defer l.gate.RUnlock()
-	if l.closed {
-		l.logger.Error("ledger entry lost", "request_id", e.ID, "error", errClosed)
-		return
+	err := l.queue.Put(&e)
+	for errors.Is(err, batch.ErrFull) && l.failure.Load() == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), doorWait)
+		err = l.queue.PutWait(ctx, &e)
+		cancel()
 	}
-	select {
-	case l.queue <- item{entry: &e}:
-		if l.enough() {
-			signal(l.hurry)
-		}
-		return
-	default: // full
+	switch {
+	case errors.Is(err, batch.ErrClosed):
+		l.logger.Error("ledger entry lost", "request_id", e.ID, "error", err)
+	case err != nil:
+		l.dropped.Add(1)
 	}
-	for l.failure.Load() == nil {
-		select {
-		case l.queue <- item{entry: &e}:
-			return
-		case <-time.After(doorWait):
-		}
-	}
-	l.dropped.Add(1)
 }
 
 // doorWait is how often an entry that waits for room looks whether there is
@@ -177,49 +146,15 @@ func (l *Ledger) Lost() int64 { return l.dropped.Load() }
 // Sync waits until all that was recorded before has been written, and returns
 // why it couldn't be.
 func (l *Ledger) Sync(ctx context.Context) error {
-	flushed := make(chan struct{})
-	l.syncing.Add(1)
-	defer l.syncing.Add(-1)
-	if err := l.enqueue(ctx, item{flushed: flushed}); err != nil {
-		return fmt.Errorf("syncing ledger: %w", err)
+	if err := l.queue.Sync(ctx); err != nil {
+		return fmt.Errorf("syncing ledger: %w", errors.Join(err, l.writeError()))
 	}
-	signal(l.hurry)
-	select {
-	case <-flushed:
-		return l.writeError()
-	case <-ctx.Done():
-		return fmt.Errorf("syncing ledger: %w", errors.Join(ctx.Err(), l.writeError()))
-	}
-}
 
-func (l *Ledger) enqueue(ctx context.Context, it item) error {
-	l.gate.RLock()
-	defer l.gate.RUnlock()
-	if l.closed {
-		return errClosed
-	}
-	select {
-	case l.queue <- it:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// enough reports whether so many entries wait that the writer need not wait for
-// more: a batch, or half a queue that is smaller.
-func (l *Ledger) enough() bool { return len(l.queue) >= min(maxBatch, max(1, cap(l.queue)/2)) }
-
-// signal puts an entry into a channel that holds one, unless it is there.
-func signal(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default: // whoever receives will know
-	}
+	return l.writeError()
 }
 
 // QueueLen is how many entries wait to be written.
-func (l *Ledger) QueueLen() int { return len(l.queue) }
+func (l *Ledger) QueueLen() int { return l.queue.Len() }
 
 // Check returns nil if the ledger can be read and its last write went through,
 // else why not. Entries are not lost meanwhile; readiness should be.
@@ -230,8 +165,7 @@ func (l *Ledger) Check(ctx context.Context) error {
 	var some bool
 	if err := l.db.Reader.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM requests)").Scan(&some); err != nil {
 		if sqlite.Unavailable(err) {
-			l.report(err)
-			signal(l.faults)
+			l.fault(err)
 		}
 		return fmt.Errorf("reading ledger: %w", err)
 	}
@@ -253,16 +187,12 @@ func (l *Ledger) writeError() error {
 // were lost. Closing again returns the same.
 func (l *Ledger) Close() error {
 	l.closeOnce.Do(func() {
-		close(l.closing)
-		l.gate.Lock() // Waits for the Records under way; the writer makes room.
-		l.closed = true
-		close(l.queue)
-		l.gate.Unlock()
-		<-l.done
-
+		l.queue.Close()
+		l.house.Stop()
+		l.complain(l.fold())
 		l.closeErr = l.db.Close()
 		if l.lost > 0 {
-			l.closeErr = errors.Join(fmt.Errorf("%d entries lost: %w", l.lost, l.writeError()), l.closeErr)
+			l.closeErr = errors.Join(fmt.Errorf("%d entries lost: writing ledger: %w", l.lost, l.lostBy), l.closeErr)
 		}
 		if l.closeErr != nil {
 			l.closeErr = fmt.Errorf("closing ledger: %w", l.closeErr)

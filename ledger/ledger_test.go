@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/understudy-ai/understudy/internal/batch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -259,8 +261,8 @@ func TestAfterClose(t *testing.T) {
 	if got, want := <-log, "ledger entry lost"; got != want {
 		t.Errorf("logged %q, want %q", got, want)
 	}
-	if err := l.Sync(t.Context()); !errors.Is(err, errClosed) {
-		t.Errorf("Sync = %v, want %v", err, errClosed)
+	if err := l.Sync(t.Context()); !errors.Is(err, batch.ErrClosed) {
+		t.Errorf("Sync = %v, want %v", err, batch.ErrClosed)
 	}
 }
 

@@ -55,9 +55,8 @@ type pending struct {
 }
 
 // count adds entries that have been written, the last of them as row upto.
-func (p *pending) count(entries []Entry, upto int64) {
-	for i := range entries {
-		e := &entries[i]
+func (p *pending) count(entries []*Entry, upto int64) {
+	for _, e := range entries {
 		at := e.At.Unix()
 		c := combination{e.Tenant, e.Agent, e.RoutedModel, e.Tier, e.Profile, e.Channel, at - mod(at, hour)}
 		s := p.counts[c]
@@ -147,7 +146,7 @@ func (l *Ledger) catchUp(ctx context.Context) error {
 }
 
 // rowsAfter reads a slice of rows in the order of their writing.
-func (l *Ledger) rowsAfter(ctx context.Context, rowid int64) (entries []Entry, last int64, err error) {
+func (l *Ledger) rowsAfter(ctx context.Context, rowid int64) (entries []*Entry, last int64, err error) {
 	const query = `SELECT rowid, ` + columns + ` FROM requests WHERE rowid > ? ORDER BY rowid LIMIT ?`
 	rows, err := l.db.Writer.QueryContext(ctx, query, rowid, slice)
 	if err != nil {
@@ -159,7 +158,7 @@ func (l *Ledger) rowsAfter(ctx context.Context, rowid int64) (entries []Entry, l
 		if err != nil {
 			return nil, 0, err
 		}
-		entries = append(entries, e)
+		entries = append(entries, &e)
 	}
 
 	return entries, last, rows.Err()

@@ -5,45 +5,30 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"time"
 )
 
-const (
-	// maxBatch bounds a transaction. A row takes some 10 µs and a commit some
-	// hundreds, so that more would only hold the lock longer.
-	maxBatch = 512
+// maxBatch bounds a transaction. A row takes some 10 µs and a commit some
+// hundreds, so that more would only hold the lock longer.
+const maxBatch = 512
 
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 5 * time.Second
-)
-
-// write is the writer: it alone receives from the queue and writes the file.
-func (l *Ledger) write() {
-	defer close(l.done)
-	ticker := time.NewTicker(foldEvery)
-	defer ticker.Stop()
-	batch := make([]Entry, 0, maxBatch)
-	l.awaitFile()
-	for open := true; open; {
-		var flushed chan struct{}
-		batch, flushed, open = l.collect(batch[:0], ticker.C)
+// write is the writer's: it writes a batch, and keeps house when that is due.
+func (l *Ledger) write(batch []*Entry) {
+	if len(batch) > 0 || l.failure.Load() != nil {
 		l.flush(batch)
-		if flushed != nil {
-			close(flushed)
-		}
-		l.keepHouse(!open)
 	}
+	l.keepHouse()
+	l.house.Reset(foldEvery)
 }
 
 // keepHouse rolls up what has been written, and looks for what is old, when it
 // is time to.
-func (l *Ledger) keepHouse(closing bool) {
+func (l *Ledger) keepHouse() {
 	now := l.clock()
-	if closing || len(l.pending.counts) >= maxPending || now.Sub(l.folded) >= foldEvery {
+	if len(l.pending.counts) >= maxPending || now.Sub(l.folded) >= foldEvery {
 		l.folded = now
 		l.complain(l.fold())
 	}
-	if !closing && now.Sub(l.tended) >= tendEvery {
+	if now.Sub(l.tended) >= tendEvery {
 		l.complain(l.tend(now))
 	}
 }
@@ -63,95 +48,25 @@ func (l *Ledger) complain(err error) {
 	}
 }
 
-// awaitFile waits until a file that can't be used can be, or the ledger closes.
-func (l *Ledger) awaitFile() {
-	for wait := firstRetry; l.writeError() != nil && !l.isClosing(); wait = min(2*wait, lastRetry) {
-		select {
-		case <-l.closing:
-		case <-time.After(wait):
-		}
-		l.report(l.db.Ready(context.Background()))
-	}
-}
-
-// collect waits for an entry, lets others gather, and appends them all to
-// batch, as far as it has room. It ends earlier when a Sync wants what it has
-// flushed, when it is time to keep house, or the queue ends.
-//
-// It doesn't receive while entries gather: to be woken for each of them costs
-// the request that sends it more than all the rest of its row.
-func (l *Ledger) collect(batch []Entry, house <-chan time.Time) (_ []Entry, flushed chan struct{}, open bool) {
-	select {
-	case it, ok := <-l.queue:
-		if !ok || it.flushed != nil {
-			return batch, it.flushed, ok
-		}
-		batch = append(batch, *it.entry)
-	case <-l.faults:
-		l.awaitFile()
-		return batch, nil, true
-	case <-house:
-		return batch, nil, true
-	}
-	l.gather(house)
-	for len(batch) < maxBatch {
-		select {
-		case it, ok := <-l.queue:
-			if !ok || it.flushed != nil {
-				return batch, it.flushed, ok
-			}
-			batch = append(batch, *it.entry)
-		default:
-			return batch, nil, true
-		}
-	}
-
-	return batch, nil, true
-}
-
-// gather waits for the flush interval, unless there is a reason to hurry.
-func (l *Ledger) gather(house <-chan time.Time) {
-	if l.syncing.Load() > 0 || l.enough() {
-		return
-	}
-	ripe := time.NewTimer(l.flushEvery)
-	defer ripe.Stop()
-	select {
-	case <-ripe.C:
-	case <-l.hurry:
-	case <-house:
-	case <-l.closing:
-	}
-}
-
 // flush writes batch, and tries for as long as the ledger is open. Each batch
-// gets one whole attempt after Close has begun.
-func (l *Ledger) flush(batch []Entry) {
-	for wait := firstRetry; len(batch) > 0; wait = min(2*wait, lastRetry) {
-		last := l.isClosing()
-		err := l.insert(batch)
+// gets one whole attempt after Close has begun. Without a batch it waits for a
+// file that can't be used.
+func (l *Ledger) flush(batch []*Entry) {
+	var err error
+	l.queue.Retry(func() bool {
+		err = l.insert(batch)
 		l.report(err)
-		if err == nil {
-			return
-		}
-		if last {
-			l.lost += len(batch)
-			return
-		}
-		select {
-		case <-l.closing:
-		case <-time.After(wait):
-		}
+		return err == nil
+	})
+	if err != nil {
+		l.lost, l.lostBy = l.lost+len(batch), err
 	}
 }
 
-func (l *Ledger) isClosing() bool {
-	select {
-	case <-l.closing:
-		return true
-	default:
-		return false
-	}
+// fault notes that the file can't be used, and has the writer try until it can.
+func (l *Ledger) fault(err error) {
+	l.report(err)
+	l.queue.Hurry()
 }
 
 // report keeps err for Check, and logs the change from good to bad and back,
@@ -171,14 +86,14 @@ func (l *Ledger) report(err error) {
 
 // insert writes batch and counts it for the roll-ups. Its time is bounded by
 // SQLite's busy timeout.
-func (l *Ledger) insert(batch []Entry) error {
-	if err := l.db.Ready(context.Background()); err != nil {
+func (l *Ledger) insert(batch []*Entry) error {
+	if err := l.db.Ready(context.Background()); err != nil || len(batch) == 0 {
 		return err
 	}
 	l.values = l.values[:0]
-	for i := range batch {
-		batch[i].sane()
-		l.values = appendValues(l.values, &batch[i])
+	for _, e := range batch {
+		e.sane()
+		l.values = appendValues(l.values, e)
 	}
 	set := columnSet(0)
 	for row := range slices.Chunk(l.values, width) {
@@ -276,7 +191,7 @@ func (l *Ledger) insertAll(ctx context.Context, tx *sql.Tx, stmts *[len(rowsAtOn
 }
 
 // insertEach writes what is not there yet of rows, and returns that.
-func (l *Ledger) insertEach(ctx context.Context, tx *sql.Tx, stmts *[len(rowsAtOnce)]*sql.Stmt, set columnSet, rows []Entry) (fresh []Entry, last int64, err error) {
+func (l *Ledger) insertEach(ctx context.Context, tx *sql.Tx, stmts *[len(rowsAtOnce)]*sql.Stmt, set columnSet, rows []*Entry) (fresh []*Entry, last int64, err error) {
 	stmt := tx.StmtContext(ctx, stmts[len(rowsAtOnce)-1])
 	for i := range rows {
 		written, rowid, err := l.execute(ctx, stmt, l.values[i*width:(i+1)*width], set)

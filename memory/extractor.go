@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/understudy-ai/understudy/internal/batch"
 )
 
 // Question is what a model is asked on behalf of a scope.
@@ -57,8 +59,7 @@ identity, preference, decision, goal, todo, event, fact.`
 type extractor struct {
 	store *Store
 	model Model
-	queue chan job
-	done  chan struct{}
+	queue *batch.Queue[Exchange]
 
 	calls context.Context // ends with close
 	stop  context.CancelFunc
@@ -69,23 +70,20 @@ func newExtractor(s *Store) *extractor {
 	if s.cfg.Model == nil {
 		return nil
 	}
-	x := &extractor{store: s, model: s.cfg.Model, queue: make(chan job, maxHeard), done: make(chan struct{})}
+	x := &extractor{store: s, model: s.cfg.Model, queue: batch.New[Exchange](maxHeard, 1, 0)}
 	x.calls, x.stop = context.WithCancel(context.Background())
-	go x.run()
+	go x.queue.Run(x.readAll) // close ends and awaits it.
 
 	return x
 }
 
-// hear takes an exchange, if it is worth reading and there is room. The caller
-// sees to it that close comes later.
+// hear takes an exchange, if it is worth reading and there is room.
 func (x *extractor) hear(e Exchange) {
 	if x == nil || len(e.UserText) < minHeard {
 		return
 	}
 	e.AssistantText, e.BeforeText = "", "" // Nothing is learned from them.
-	select {
-	case x.queue <- job{exchange: e}:
-	default:
+	if x.queue.Put(e) != nil {
 		x.store.cfg.OnLearned("", unread)
 	}
 }
@@ -96,18 +94,12 @@ func (x *extractor) close() {
 		return
 	}
 	x.stop()
-	close(x.queue)
-	<-x.done
+	x.queue.Close()
 }
 
-func (x *extractor) run() {
-	defer close(x.done)
-	for j := range x.queue {
-		if j.mark != nil {
-			close(j.mark)
-			continue
-		}
-		if err := x.read(j.exchange); err != nil {
+func (x *extractor) readAll(exchanges []Exchange) {
+	for _, e := range exchanges {
+		if err := x.read(e); err != nil {
 			x.store.cfg.OnLearned("", unread)
 			if x.calls.Err() == nil {
 				x.store.cfg.Logger.Warn("the extractor's model", "error", err)

@@ -82,9 +82,9 @@ func (m *fakeModel) ask(_ context.Context, q Question) (string, error) {
 // read waits until the model has read what it was given.
 func read(t *testing.T, s *Store) {
 	t.Helper()
-	done := make(chan struct{})
-	s.extractor.queue <- job{mark: done}
-	<-done
+	if err := s.extractor.queue.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestExtractor has a model read what the rules can't, and nothing else.

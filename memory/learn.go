@@ -46,14 +46,6 @@ type Exchange struct {
 	BeforeText string
 }
 
-// job is an entry of the queue: an exchange, or a mark whose channel is closed
-// once all before it is written.
-type job struct {
-	exchange Exchange
-	queued   time.Time
-	mark     chan struct{}
-}
-
 // Learn queues an exchange and returns at once. False says that it was
 // dropped, because the queue is full or the store closed. Texts are cut to 32
 // KiB each. As long as the writer keeps up, what was taken is in the file, and
@@ -70,21 +62,12 @@ func (s *Store) Learn(e Exchange) bool {
 		e.BeforeText = ""
 	}
 
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
+	if s.queue.Put(e) != nil {
 		return false
 	}
-	select {
-	case s.queue <- job{exchange: e, queued: time.Now()}:
-		if s.enough() {
-			s.hasten()
-		}
-		s.extractor.hear(e)
-		return true
-	default:
-		return false
-	}
+	s.extractor.hear(e)
+
+	return true
 }
 
 // clip cuts text to at most so many bytes, at a character, and lets go of the
@@ -104,208 +87,66 @@ func clip(text string, most int) string {
 // Sync waits until everything queued before the call is written. It returns
 // ctx's error when that ends first, and [ErrClosed] on a closed store.
 func (s *Store) Sync(ctx context.Context) error {
-	mark := make(chan struct{})
-	s.syncing.Add(1)
-	defer s.syncing.Add(-1)
-	if err := s.send(ctx, job{mark: mark}); err != nil {
-		return err
-	}
-	s.hasten()
-	select {
-	case <-mark:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return s.queue.Sync(ctx)
 }
 
-func (s *Store) send(ctx context.Context, j job) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return ErrClosed
-	}
-	select {
-	case s.queue <- j:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// enough reports whether so many exchanges wait that the writer need not wait
-// for more: a batch, or half a queue that is smaller.
-func (s *Store) enough() bool { return len(s.queue) >= min(maxBatch, max(1, cap(s.queue)/2)) }
-
-// hasten makes the writer take what is queued at once.
-func (s *Store) hasten() {
-	select {
-	case s.hurry <- struct{}{}:
-	default: // it will
-	}
-}
-
-// run is the writer: it takes what is queued, for maxWait or up to maxBatch,
-// into one transaction at a time, until the queue is closed and empty.
-func (s *Store) run() {
-	defer close(s.done)
-	s.awaitFile()
-	purged := s.cfg.Clock()
-	for open := true; open; {
-		var first job
-		select {
-		case first, open = <-s.queue:
-			if !open {
-				return
-			}
-			s.process(s.collect(first))
-		case <-s.faults:
-			s.awaitFile()
+// learn is the writer's: it learns a batch of exchanges in one transaction, and
+// purges old turns when that is due. Without a batch it waits for a file that
+// can't be used.
+func (s *Store) learn(exchanges []Exchange) {
+	var lessons []lesson
+	for _, e := range exchanges {
+		if l, ok := s.read(e); ok {
+			lessons = append(lessons, l)
 		}
-		if now := s.cfg.Clock(); now.Sub(purged) >= purgeEvery {
-			purged = now
-			if err := s.purge(context.Background()); err != nil {
-				s.cfg.Logger.Error("purging turns", "error", err)
-			}
+	}
+	if err := s.broken.Load(); len(lessons) > 0 || err != nil && sqlite.Unavailable(*err) {
+		s.process(lessons)
+	}
+	if now := s.cfg.Clock(); now.Sub(s.purged) >= purgeEvery {
+		s.purged = now
+		if err := s.purge(context.Background()); err != nil {
+			s.cfg.Logger.Error("purging turns", "error", err)
 		}
 	}
 }
 
-// awaitFile waits until a file that can't be used can be, or the store closes.
-func (s *Store) awaitFile() {
-	for wait := firstRetry; s.broken.Load() != nil && !s.isClosing(); wait = min(2*wait, lastRetry) {
-		s.pause(wait)
-		s.written(s.write(context.Background(), func(context.Context, *txn) error { return nil }))
-	}
-}
-
-// pause waits for a time, or until the store closes.
-func (s *Store) pause(wait time.Duration) {
-	select {
-	case <-s.closing:
-	case <-time.After(wait):
-	}
-}
-
-// written notes whether the file could be written.
-func (s *Store) written(err error) {
-	switch {
-	case err != nil:
-		s.failed(err)
+// process writes lessons. A file that can't be written at all is tried again
+// until the store is closed, while the queue takes what it can. When otherwise
+// the whole doesn't go through, each lesson is tried alone, so that a bad one
+// takes no other with it.
+func (s *Store) process(lessons []lesson) {
+	var err error
+	s.queue.Retry(func() bool {
+		err = s.writeAll(lessons)
+		if !s.failed(err) && (err == nil || len(lessons) > 0) {
+			return true
+		}
 		s.fault(err)
-	case s.broken.Swap(nil) != nil:
-		s.cfg.Logger.Info("memory can be used again")
-	}
-}
 
-// batch is what goes into one transaction.
-type batch struct {
-	lessons []lesson
-	mark    chan struct{} // the last job's, or nil
-}
-
-// collect lets jobs gather and takes them from the queue, the first given,
-// until there are enough, no other is there, or one is a mark: somebody waits
-// for that.
-func (s *Store) collect(first job) batch {
-	var b batch
-	if first.mark == nil {
-		s.gather(first.queued)
-	}
-	j, open := first, true
-	for n := 1; open; n++ {
-		if j.mark != nil {
-			b.mark = j.mark
-			return b
-		}
-		if l, ok := s.read(j.exchange); ok {
-			b.lessons = append(b.lessons, l)
-		}
-		if n == maxBatch {
-			return b
-		}
-		select {
-		case j, open = <-s.queue:
-		default:
-			return b
-		}
-	}
-
-	return b
-}
-
-// gather waits until the first of a batch has waited for maxWait, unless there
-// is a reason to hurry. It doesn't receive meanwhile: being woken for each
-// exchange is a cost to the requests.
-func (s *Store) gather(since time.Time) {
-	if s.syncing.Load() > 0 || s.enough() {
-		return
-	}
-	timer := time.NewTimer(maxWait - time.Since(since))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.hurry:
-	case <-s.closing:
-	}
-}
-
-// The waits between two attempts at a file that can't be written.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 5 * time.Second
-)
-
-// process writes a batch, then answers its mark. A file that can't be written
-// at all is tried again until the store is closed, while the queue takes what
-// it can. When otherwise the whole doesn't go through, each lesson is tried
-// alone, so that a bad one takes no other with it.
-func (s *Store) process(b batch) {
-	err := s.writeAll(b.lessons)
-	for wait := firstRetry; s.failed(err); wait = min(2*wait, lastRetry) {
-		s.fault(err)
-		s.pause(wait)
-		last := s.isClosing()
-		if err = s.writeAll(b.lessons); last {
-			break
-		}
-	}
-	if err != nil && len(b.lessons) > 1 && !sqlite.Unavailable(err) {
+		return false
+	})
+	if err != nil && len(lessons) > 1 && !sqlite.Unavailable(err) {
 		err = nil
-		for i := range b.lessons {
-			err = errors.Join(err, s.writeAll(b.lessons[i:i+1]))
+		for i := range lessons {
+			err = errors.Join(err, s.writeAll(lessons[i:i+1]))
 		}
 	}
 	if err != nil {
 		if sqlite.Unavailable(err) { // closing: they are lost
-			for range b.lessons {
+			for range lessons {
 				s.cfg.OnLearned("", "failed")
 			}
 		}
 		s.broken.Store(&err)
 		s.cfg.Logger.Error("learning", "error", err)
-	} else if len(b.lessons) > 0 {
-		s.written(nil)
-	}
-	if b.mark != nil {
-		close(b.mark)
-	}
-}
-
-func (s *Store) isClosing() bool {
-	select {
-	case <-s.closing:
-		return true
-	default:
-		return false
+	} else if s.broken.Swap(nil) != nil {
+		s.cfg.Logger.Info("memory can be used again")
 	}
 }
 
 // writeAll learns the lessons in one transaction and reports what became of it.
 func (s *Store) writeAll(lessons []lesson) error {
-	if len(lessons) == 0 {
-		return nil
-	}
 	var done []learned
 	err := s.write(context.Background(), func(ctx context.Context, tx *txn) error {
 		for i := range lessons {

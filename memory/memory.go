@@ -35,6 +35,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/understudy-ai/understudy/internal/batch"
 )
 
 // Errors that callers may test for.
@@ -53,7 +55,7 @@ var (
 	ErrCursor = errors.New("bad cursor")
 
 	// ErrClosed says that the store has been closed.
-	ErrClosed = errors.New("memory store is closed")
+	ErrClosed = batch.ErrClosed
 )
 
 // maxNameLen bounds each name of a scope, in bytes. Names arrive in headers.

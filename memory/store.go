@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/understudy-ai/understudy/internal/batch"
 	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
@@ -110,15 +111,9 @@ type Store struct {
 	extractor *extractor // nil without a model
 	embedder  *embedder  // nil without a model
 
-	queue   chan job
-	syncing atomic.Int32  // Syncs under way
-	hurry   chan struct{} // holds one entry when the writer should not wait for company: somebody syncs, or there is enough
-	faults  chan struct{} // holds one entry when a reader has met a fault of the file
-	done    chan struct{} // closed when the writer has returned
-	closing chan struct{} // closed when Close begins: no more retries
-
-	mu     sync.RWMutex // held for reading while sending to queue
-	closed bool         // guarded by mu
+	queue  *batch.Queue[Exchange]
+	purged time.Time // when turns past their TTL were looked for last; the writer's
+	once   sync.Once // closes
 
 	// broken is why the file can't be used or the writer's last batch was not
 	// written, nil after a good one.
@@ -149,20 +144,21 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 	s := &Store{
 		cfg: cfg, db: db, turn: make(chan struct{}, 1), prepared: map[string]*sql.Stmt{},
-		queue: make(chan job, cfg.QueueSize), hurry: make(chan struct{}, 1), faults: make(chan struct{}, 1), done: make(chan struct{}), closing: make(chan struct{}),
+		queue: batch.New[Exchange](cfg.QueueSize, maxBatch, maxWait), purged: cfg.Clock(),
 	}
 	if s.index, err = newIndex(db.Reader, cfg.Logger, cfg.IndexBytes, cfg.model()); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
 	}
 	if err = s.ready(ctx); s.failed(err) {
 		s.fault(err)
+		s.queue.Hurry() // the writer tries until it can be used
 	} else if err != nil {
 		s.index.close()
 		return nil, errors.Join(fmt.Errorf("opening memory: %w", err), db.Close())
 	}
 	s.extractor = newExtractor(s)
 	s.startEmbedder()
-	go s.run()
+	go s.queue.Run(s.learn) // Close ends and awaits it.
 
 	return s, nil
 }
@@ -219,10 +215,7 @@ func (s *Store) readFailed(err error) {
 		return
 	}
 	s.fault(err)
-	select {
-	case s.faults <- struct{}{}:
-	default: // it knows
-	}
+	s.queue.Hurry()
 }
 
 // model is the name of the embedder's model, "" without one.
@@ -298,7 +291,7 @@ func (s *Store) Unheard() int {
 		return 0
 	}
 
-	return len(s.extractor.queue)
+	return s.extractor.queue.Len()
 }
 
 // Unembedded returns how many queries wait for a vector of the embedder's model.
@@ -321,7 +314,7 @@ func (s *Store) EmbeddingsLost() int64 {
 }
 
 // QueueLen returns how many exchanges wait for the writer to take them.
-func (s *Store) QueueLen() int { return len(s.queue) }
+func (s *Store) QueueLen() int { return s.queue.Len() }
 
 // Check returns nil if the store can be read and its last write went through,
 // else why not.
@@ -340,19 +333,16 @@ func (s *Store) Check(ctx context.Context) error {
 
 // Close refuses further exchanges, writes all that are queued, and closes the
 // file. Closing twice is fine.
-func (s *Store) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil
-	}
-	s.closed = true
-	close(s.closing)
-	close(s.queue)
-	s.mu.Unlock()
+func (s *Store) Close() (err error) {
+	s.once.Do(func() { err = s.close() })
+
+	return err
+}
+
+func (s *Store) close() error {
+	s.queue.Close()
 	s.extractor.close()
 	s.embedder.close()
-	<-s.done
 	s.index.close()
 
 	var errs []error

@@ -443,47 +443,6 @@ func TestFullQueue(t *testing.T) {
 	}
 }
 
-// TestCollect looks at what goes into one transaction.
-func TestCollect(t *testing.T) {
-	s := &Store{cfg: withDefaults(Config{Capture: CaptureFacts}), queue: make(chan job, 2*maxBatch)}
-	said := func(text string) job {
-		return job{queued: time.Now(), exchange: Exchange{Scope: scopeOf(t, "ann"), UserText: text}}
-	}
-	decided, question := said("We decided on Go."), said("What is a monad?")
-	tests := []struct {
-		name                  string
-		queued                []job
-		wantMark              bool
-		wantLessons, wantLeft int
-	}{
-		{"until a mark", []job{decided, decided, {mark: make(chan struct{})}, decided}, true, 2, 1},
-		{"a mark alone", []job{{mark: make(chan struct{})}}, true, 0, 0},
-		{"what teaches something", []job{question, decided, question, {mark: make(chan struct{})}}, true, 1, 0},
-		{"at most so many", slices.Repeat([]job{decided}, maxBatch+3), false, maxBatch, 3},
-		{"until time is up", []job{decided, decided}, false, 2, 0},
-		{"what is there when time was up before", []job{{exchange: decided.exchange}, decided, decided}, false, 3, 0},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			for _, j := range test.queued {
-				s.queue <- j
-			}
-			b := s.collect(<-s.queue)
-			if len(b.lessons) != test.wantLessons || (b.mark != nil) != test.wantMark || len(s.queue) != test.wantLeft {
-				t.Errorf("%d lessons, mark %v, %d left; want %d, %t, %d", len(b.lessons), b.mark, len(s.queue),
-					test.wantLessons, test.wantMark, test.wantLeft)
-			}
-			for len(s.queue) > 0 {
-				<-s.queue
-			}
-		})
-	}
-	close(s.queue)
-	if b := s.collect(decided); len(b.lessons) != 1 {
-		t.Errorf("%d lessons of a closed queue, want 1", len(b.lessons))
-	}
-}
-
 // TestLearnsUnasked waits for what nobody has asked to be written.
 func TestLearnsUnasked(t *testing.T) {
 	learned := make(chan string, 1)
