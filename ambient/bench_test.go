@@ -1,6 +1,8 @@
 package ambient
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -103,4 +105,41 @@ func BenchmarkHear(b *testing.B) {
 	if err := s.Sync(b.Context()); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkNote is what the request pays for the note of a message in a channel, with the writer held up so that its work
+// counts for nothing. notes/s is with the writing.
+func BenchmarkNote(b *testing.B) {
+	s, now := testStore(b, nil)
+	ann := place(b, "U1", "eng", false)
+	talks(b, s, ann, "eng", "Ann", "hello")
+	around(b, s, ann, Moment{Session: "eng"})
+	h := Heard{
+		Session: "eng", Placed: true, NewTurn: true, Platform: "slack", ChannelName: "eng", UserName: "Ann",
+		Voices: []Voice{{Name: "Ann", User: true, Text: "The release is on Thursday, then."}}, At: now.now(),
+	}
+	hold := func() *sql.Tx {
+		tx, err := s.db.Writer.Begin()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return tx
+	}
+	let := func(tx *sql.Tx) {
+		if err := errors.Join(tx.Rollback(), s.Sync(b.Context())); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	tx, n, began := hold(), 0, time.Now()
+	for b.Loop() {
+		if n++; !s.Hear(ann, h) {
+			b.StopTimer()
+			let(tx)
+			tx = hold()
+			b.StartTimer()
+		}
+	}
+	let(tx)
+	b.ReportMetric(float64(n)/time.Since(began).Seconds(), "notes/s")
 }

@@ -97,29 +97,53 @@ func (s *Store) hearChannel(scope Scope, h *Heard) bool {
 		return true
 	}
 	c := channel{id: scope.channel, name: cmp.Or(s.place(h.ChannelName), s.place(scope.channel), "a channel"), platform: h.Platform, private: scope.private, at: h.At.UnixMilli()}
-	last := h.Voices[len(h.Voices)-1]
-	if human, ok := speaker(scope, h.Platform, last); ok && !c.private {
-		c.human, c.speaker = human.ID, s.called(human.called())
-	}
-	return s.later(func(ctx context.Context, tx *sql.Tx) error {
-		if text, ok := s.cfg.Clean(oneLine(last.Text)); ok && !c.private {
+	if last := h.Voices[len(h.Voices)-1]; !c.private {
+		if human, ok := speaker(scope, h.Platform, last); ok {
+			c.human, c.speaker = human.ID, s.called(human.called())
+		}
+		if text, ok := s.cfg.Clean(oneLine(last.Text)); ok {
 			c.topic = clip(text, maxTopic)
 		}
+	}
+	key := agentKey{scope.tenant, scope.agent}
+	queue := s.soon
+	if st := s.streets.find(key, nil); st != nil && st.hear(c) {
+		queue = s.later
+	}
+	return queue(func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, upsertChannel, scope.tenant, scope.agent, c.id, c.name, c.platform, c.private, c.human, c.speaker, c.topic, c.at).
 			Scan(&c.private, &c.human, &c.speaker, &c.topic, &c.at)
 	}, func() {
-		key := agentKey{scope.tenant, scope.agent}
 		if st := s.streets.find(key, nil); st != nil {
 			s.streets.grew(key, st.put(c))
 		}
 	})
 }
 
-// put notes the state of a channel.
+// hear notes what was said in a channel as upsertChannel will, before it does. It is false, and nothing noted, where RAM
+// knows nothing of the channel, which the file may know to be private.
+func (st *street) hear(c channel) bool {
+	if !st.mu.TryLock() {
+		return false // it may be being loaded
+	}
+	defer st.mu.Unlock()
+	was, known := st.channels[c.id]
+	if !st.loaded || !known {
+		return false
+	}
+	if c.private = c.private || was.private; c.private {
+		c.human, c.speaker, c.topic = "", "", ""
+	}
+	c.at = max(c.at, was.at)
+	st.channels[c.id] = c
+	return true
+}
+
+// put notes the state of a channel, unless something newer was heard that is about to be written.
 func (st *street) put(c channel) (grown int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if !st.loaded {
+	if !st.loaded || st.channels[c.id].at > c.at && !c.private {
 		return 0
 	}
 	st.channels[c.id] = c

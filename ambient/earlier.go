@@ -245,7 +245,7 @@ func (s *Store) claim(ctx context.Context, scope Scope, m *Moment) (kept int, er
 	}
 	if c.session == "" && c.kept > 0 && !m.Dry {
 		c.session = m.Session
-		if s.later(claimTranscript(scope, m.Session), nil) {
+		if s.soon(claimTranscript(scope, m.Session), nil) {
 			st.earlier[scope.channel] = c
 		}
 	}

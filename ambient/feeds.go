@@ -103,16 +103,36 @@ func (f *feed) grown() int {
 
 // heardOf notes in RAM when a run was heard of last.
 func (s *Store) heardOf(r *run) {
-	f := s.feeds.find(r.hall, nil)
-	if f == nil {
-		return
+	if f := s.feeds.find(r.hall, nil); f != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.heardOf(r)
 	}
-	f.mu.Lock()
+}
+
+// goesOn is heardOf for a run that is under way, before the writer knows of it. It is false, and nothing noted, where RAM
+// knows of no such run.
+func (s *Store) goesOn(r *run) bool {
+	f := s.feeds.find(r.hall, nil)
+	if f == nil || !f.mu.TryLock() { // it may be being loaded
+		return false
+	}
 	defer f.mu.Unlock()
+	same := func(known run) bool {
+		return known.session == r.session && known.kind == r.kind && known.open && known.failed == ""
+	}
+	if !f.loaded || !slices.ContainsFunc(f.runs, same) {
+		return false
+	}
+	f.heardOf(r)
+	return true
+}
+
+func (f *feed) heardOf(r *run) {
 	runs := slices.Clone(f.runs)
 	for i := range runs {
-		if runs[i].session == r.session && runs[i].kind == r.kind {
-			runs[i].last = r.last
+		if was := &runs[i]; was.session == r.session && was.kind == r.kind && was.last.Before(r.last) {
+			was.last = r.last
 		}
 	}
 	f.runs = runs

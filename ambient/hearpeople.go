@@ -72,7 +72,12 @@ func (s *Store) hearPeople(scope Scope, h *Heard) bool {
 	session, at, audience := h.Session, h.At, scope.Audience()
 	var met []Human
 	var changed []string // persons whose profile is another now
-	return s.later(func(ctx context.Context, tx *sql.Tx) (err error) {
+	key := roomKey{scope.tenant, scope.agent, session}
+	queue := s.soon
+	if r := s.rooms.find(key, nil); r != nil && r.hear(audience, all, at) {
+		queue = s.later
+	}
+	return queue(func(ctx context.Context, tx *sql.Tx) (err error) {
 		if met, err = meetAll(ctx, tx, scope, session, all, at); err != nil {
 			return err
 		}
@@ -85,7 +90,6 @@ func (s *Store) hearPeople(scope Scope, h *Heard) bool {
 		if len(changed) > 0 {
 			s.forgetRooms(scope.tenant, changed...)
 		}
-		key := roomKey{scope.tenant, scope.agent, session}
 		if r := s.rooms.find(key, nil); r != nil {
 			for i := range met {
 				met[i] = s.presentable(met[i])
@@ -105,7 +109,7 @@ func (s *Store) hearUser(scope Scope, h *Heard) bool {
 		return true
 	}
 	at := h.At
-	return s.later(func(ctx context.Context, tx *sql.Tx) error { return meet(ctx, tx, scope.tenant, &human, at) }, nil)
+	return s.soon(func(ctx context.Context, tx *sql.Tx) error { return meet(ctx, tx, scope.tenant, &human, at) }, nil)
 }
 
 const upsertPresent = `INSERT INTO participants (tenant, agent, session, audience, human, at) VALUES (?, ?, ?, ?, ?, ?)

@@ -63,7 +63,7 @@ func (s *Store) note(scope Scope, e Event) bool {
 	if !s.prepare(&e) {
 		return true
 	}
-	return s.later(s.recording([]told{s.toldBy(scope, e)}))
+	return s.soon(s.recording([]told{s.toldBy(scope, e)}))
 }
 
 // told is an event as it is stored.

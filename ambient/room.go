@@ -152,6 +152,29 @@ func readProfiles(ctx context.Context, db *sql.DB, key roomKey, person string) (
 	return out, rows.Err()
 }
 
+// hear notes that humans spoke again, before the writer does. It is false, and nothing noted, where one of them has just
+// come or is called another name: the file may know more of them.
+func (r *room) hear(audience Audience, all []said, at time.Time) bool {
+	if !r.mu.TryLock() {
+		return false // it may be being loaded
+	}
+	defer r.mu.Unlock()
+	if !r.loaded {
+		return false
+	}
+	for i := range all {
+		h := &all[i].human
+		if _, ok := r.there[presence{audience, h.ID}]; !ok || h.Name != "" && h.Name != r.humans[h.ID].Name {
+			return false
+		}
+	}
+	for i := range all {
+		p := presence{audience, all[i].human.ID}
+		r.there[p] = max(r.there[p], at.UnixMilli())
+	}
+	return true
+}
+
 // enter notes that humans spoke.
 func (r *room) enter(audience Audience, humans []Human, at time.Time) (grown int) {
 	r.mu.Lock()

@@ -84,7 +84,11 @@ func (s *Store) hearRun(scope Scope, h *Heard) bool {
 		result = firstSentence(h.Answer)
 	}
 	newTurn, final := h.NewTurn, h.Final && h.Failed == ""
-	return s.writeRuns(func(w *runWriting, ctx context.Context, tx *sql.Tx) error {
+	queue := s.soon
+	if !final && !failed && s.goesOn(&r) {
+		queue = s.later
+	}
+	return s.writeRuns(queue, func(w *runWriting, ctx context.Context, tx *sql.Tx) error {
 		return w.hear(ctx, tx, scope, r, newTurn, final, result)
 	})
 }
@@ -127,9 +131,9 @@ type runWriting struct {
 }
 
 // writeRuns queues work on runs, and what follows it.
-func (s *Store) writeRuns(work func(*runWriting, context.Context, *sql.Tx) error) bool {
+func (s *Store) writeRuns(queue func(write, func()) bool, work func(*runWriting, context.Context, *sql.Tx) error) bool {
 	w := &runWriting{}
-	return s.later(func(ctx context.Context, tx *sql.Tx) error {
+	return queue(func(ctx context.Context, tx *sql.Tx) error {
 		*w = runWriting{summing: summing{s: s}}
 		return work(w, ctx, tx)
 	}, func() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/understudy-ai/understudy/internal/background"
+	"github.com/understudy-ai/understudy/internal/batch"
 	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
@@ -59,11 +60,8 @@ type Store struct {
 	cfg Config
 	db  *sqlite.DB
 
-	queue chan job
-	gate  sync.RWMutex // held for reading while sending to queue
-	shut  bool         // guarded by gate
-	done  chan struct{}
-	stop  context.CancelFunc // ends waiting for a file that can't be used
+	queue *batch.Queue[job]
+	once  sync.Once // closes
 
 	rooms   cache[roomKey, room]
 	streets cache[agentKey, street]
@@ -96,8 +94,6 @@ type job struct {
 	result chan error
 }
 
-var errClosed = errors.New("ambient store is closed")
-
 // Open opens the store, making its file where there is none, and starts the writer. ctx bounds the opening alone. A file
 // that can't be used for now, because it is locked, read-only, damaged or its disk full, is no error: Check says so, and
 // writes wait until the queue is full. The caller must Close it.
@@ -111,24 +107,22 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("opening ambient store: %w", err)
 	}
 	cfg = cfg.withDefaults()
-	writing, stop := context.WithCancel(context.Background())
 	s := &Store{
-		cfg: cfg, db: db, queue: make(chan job, cfg.Queue), done: make(chan struct{}), stop: stop,
+		cfg: cfg, db: db, queue: batch.New[job](cfg.Queue, maxBatch, maxWait),
 		books: map[hall]*book{}, late: map[hallDay]bool{},
 	}
 	limit := cfg.CacheBytes / (2 * caches)
 	s.rooms.limit, s.streets.limit, s.feeds.limit = limit, limit, limit
 	if err := db.Ready(ctx); db.Failed(err) {
 		s.fault(err)
-		s.later(func(context.Context, *sql.Tx) error { return nil }, nil) // so that the writer tries until it can
+		s.queue.Hurry() // the writer tries until it can be used
 	} else if err != nil {
-		stop()
 		return nil, fmt.Errorf("opening ambient store: %w", errors.Join(err, db.Close()))
 	}
 	s.runner = background.New(background.Config{
 		Jobs: s.jobs(), Clock: cfg.Clock, Logger: cfg.Logger, CallsPerHour: cfg.Background.CallsPerHour, USDPerHour: cfg.Background.USDPerHour,
 	})
-	go s.run(writing) // ends when the queue is closed; Close waits for it
+	go s.queue.Run(s.write) // Close ends and awaits it
 	return s, nil
 }
 
@@ -181,44 +175,32 @@ func (s *Store) zone(agent string) *time.Location {
 }
 
 // later queues a write that nobody waits for, and what the writer does once it is in the file, such as to update RAM; nil:
-// nothing. It is false, and the write counted as lost, when the queue is full.
+// nothing. It waits for company, so it is for what readers find in RAM meanwhile, or don't look for at once. It is false,
+// and the write counted as lost, when the queue is full.
 func (s *Store) later(w write, done func()) bool {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
-	if !s.shut {
-		select {
-		case s.queue <- job{write: w, done: done}:
-			return true
-		default:
-		}
+	if s.queue.Put(job{write: w, done: done}) != nil {
+		s.dropped.Add(1)
+		return false
 	}
-	s.dropped.Add(1)
-	return false
+	return true
 }
 
-// do queues a write as later does, and waits for its result.
+// soon is later for what readers find once it is in the file: it waits for nothing.
+func (s *Store) soon(w write, done func()) bool {
+	defer s.queue.Hurry()
+	return s.later(w, done)
+}
+
+// do queues a write as soon does, and waits for its result.
 func (s *Store) do(ctx context.Context, w write, done func()) error {
 	result := make(chan error, 1)
-	if err := s.send(ctx, job{w, done, result}); err != nil {
-		return err
+	if err := s.queue.PutWait(ctx, job{w, done, result}); err != nil {
+		return errors.Join(err, s.writeError())
 	}
+	s.queue.Hurry()
 	select {
 	case err := <-result:
 		return err
-	case <-ctx.Done():
-		return errors.Join(ctx.Err(), s.writeError())
-	}
-}
-
-func (s *Store) send(ctx context.Context, j job) error {
-	s.gate.RLock()
-	defer s.gate.RUnlock()
-	if s.shut {
-		return errClosed
-	}
-	select {
-	case s.queue <- j:
-		return nil
 	case <-ctx.Done():
 		return errors.Join(ctx.Err(), s.writeError())
 	}
@@ -229,55 +211,30 @@ func (s *Store) Sync(ctx context.Context) error {
 	return s.do(ctx, func(context.Context, *sql.Tx) error { return nil }, nil)
 }
 
-// batch is how many writes go into one transaction at most.
-const batch = 256
+const (
+	maxBatch = 256                   // writes that go into one transaction
+	maxWait  = 50 * time.Millisecond // for others to share it
+)
 
-// run writes what is queued, as much as there is in one transaction.
-func (s *Store) run(ctx context.Context) {
-	defer close(s.done)
-	jobs := make([]job, 0, batch)
-	for first := range s.queue {
-		jobs = append(jobs[:0], first)
-	gather:
-		for len(jobs) < batch {
-			select {
-			case next, open := <-s.queue:
-				if !open {
-					break gather
-				}
-				jobs = append(jobs, next)
-			default:
-				break gather
-			}
-		}
-		s.writeAll(ctx, jobs)
-		clear(jobs)
+// write writes jobs together, and when that fails for one of them, each alone. While the file as a whole can't be used it
+// tries again until Close begins, without jobs, too.
+func (s *Store) write(jobs []job) {
+	if len(jobs) == 0 && s.broken.Load() == nil {
+		return
 	}
-}
-
-// retryEvery is how often a file that can't be used is tried again.
-const retryEvery = time.Second
-
-// writeAll writes jobs together, and when that fails for one of them, each alone. While the file as a whole can't be used
-// it tries again until Close begins.
-func (s *Store) writeAll(ctx context.Context, jobs []job) {
-	err := s.transact(jobs)
-	for s.db.Failed(err) {
+	var err error
+	s.queue.Retry(func() bool {
+		if err = s.transact(jobs); !s.db.Failed(err) {
+			return true
+		}
 		s.fault(err)
-		select {
-		case <-time.After(retryEvery):
-			err = s.transact(jobs)
-			continue
-		case <-ctx.Done():
-		}
-		err = s.transact(jobs) // the last try
-		break
-	}
+		return false
+	})
 	if err == nil {
 		s.broken.Store(nil)
 	} else if len(jobs) > 1 && !s.db.Failed(err) {
 		for i := range jobs {
-			s.writeAll(ctx, jobs[i:i+1])
+			s.write(jobs[i : i+1])
 		}
 		return
 	}
@@ -371,7 +328,7 @@ func (s *Store) writeError() error {
 }
 
 // QueueLen is how many writes wait.
-func (s *Store) QueueLen() int { return len(s.queue) }
+func (s *Store) QueueLen() int { return s.queue.Len() }
 
 // Lost is how many writes were given up: the queue was full, or the file refused them.
 func (s *Store) Lost() int64 { return s.dropped.Load() }
@@ -389,18 +346,14 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // Close writes what is queued, once more if the file can't be used, and closes the file. Closing twice is fine.
-func (s *Store) Close() error {
+func (s *Store) Close() (err error) {
+	s.once.Do(func() { err = s.close() })
+	return err
+}
+
+func (s *Store) close() error {
 	s.runner.Close() // its jobs may still write
-	s.stop()
-	s.gate.Lock()
-	if s.shut {
-		s.gate.Unlock()
-		return nil
-	}
-	s.shut = true
-	close(s.queue)
-	s.gate.Unlock()
-	<-s.done
+	s.queue.Close()
 	if err := s.db.Close(); err != nil {
 		return fmt.Errorf("closing ambient store: %w", err)
 	}

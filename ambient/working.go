@@ -84,7 +84,7 @@ func (s *Store) tendLater(h hall, got *heard, now time.Time) {
 	if f.asked {
 		return
 	}
-	f.asked = s.writeRuns(func(w *runWriting, ctx context.Context, tx *sql.Tx) error {
+	f.asked = s.writeRuns(s.soon, func(w *runWriting, ctx context.Context, tx *sql.Tx) error {
 		if err := w.endSilent(ctx, tx, h, now); err != nil {
 			return err
 		}
