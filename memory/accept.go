@@ -17,18 +17,29 @@ const (
 // extractAfter is extract of a message that follows an answer of the
 // assistant's: "yes, let's do that" makes a decision of what it proposed.
 func extractAfter(before, text string) []draft {
-	if drafts := extract(text); len(drafts) > 0 || before == "" || len(text) > maxAcceptance {
-		return drafts
-	}
-	firm, yes := accepts(text)
-	if !firm && !yes {
-		return nil
-	}
-	if d := proposal(before, text, firm); d.typ != "" {
+	return extractAfterWith(statementModel, before, text)
+}
+
+func extractAfterWith(model *teller, before, text string) []draft {
+	if d := accepted(before, text); d.typ != "" {
 		return []draft{d}
 	}
 
-	return nil
+	return extractWith(model, text)
+}
+
+// accepted returns what a short message, which no rule knows a statement in,
+// agrees to.
+func accepted(before, text string) draft {
+	if before == "" || len(text) > maxAcceptance {
+		return draft{}
+	}
+	firm, yes := accepts(text)
+	if !firm && !yes || len(extractWith(nil, text)) > 0 {
+		return draft{}
+	}
+
+	return proposal(before, text, firm)
 }
 
 // yeses accept a question, agreements any proposal; folded. What holds one of

@@ -237,3 +237,19 @@ func BenchmarkTokens(b *testing.B) {
 		tokens("Where did Đoković's team put the glacier report, and when did they do it?")
 	}
 }
+
+// BenchmarkTell measures the model on sentences that no rule knows.
+func BenchmarkTell(b *testing.B) {
+	for _, t := range []struct{ name, text string }{
+		{"short", "been a nurse since 98"},
+		{"sentence", "Our delivery van only runs on Tuesdays and Fridays, since the driver has another job."},
+		{"nothing", "The handler takes a list of requests from the queue and gives each of them to a worker."},
+	} {
+		b.Run(t.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				statementModel.tell(t.text, clueOnly)
+			}
+		})
+	}
+}

@@ -15,7 +15,7 @@ type Claim struct {
 // another one, by the rules that memories are learned by.
 func Claims(text string) []Claim {
 	var out []Claim
-	for _, d := range extract(cleanText(text)) {
+	for _, d := range extractWith(nil, cleanText(text)) {
 		if d.attribute == "" || d.value == "" {
 			continue
 		}

@@ -110,20 +110,24 @@ func classify(sentence string) draft {
 		if d := stated(m[1], set); d.typ != "" {
 			return d
 		}
-		if len(tokens(m[1])) == 0 || task.MatchString(m[1]) || pointing.MatchString(m[1]) {
-			return draft{}
+		if len(tokens(m[1])) == 0 {
+			return draft{typ: Fact, content: cut(sentence), pointing: true}
+		}
+		if task.MatchString(m[1]) || pointing.MatchString(m[1]) {
+			return draft{refused: true}
 		}
 
 		return draft{typ: Fact, content: cut(m[1])}
 	}
-	if d := stated(sentence, set); d.typ != "" {
+	d := stated(sentence, set)
+	if d.typ != "" {
 		return d
 	}
 	if mark.MatchString(sentence) {
 		return draft{typ: Fact, content: cut(sentence)}
 	}
 
-	return draft{}
+	return draft{refused: d.refused}
 }
 
 // stated returns what the first of a set of rules that fits makes of a
@@ -134,10 +138,15 @@ func stated(sentence string, set ruleSet) draft {
 		bare = quoted.ReplaceAllString(sentence, `""`)
 	}
 	s := &statement{text: bare}
+	refused := false
 	for i := range set.each {
 		r := &rules[i]
 		m := r.find(s)
-		if m == nil || !r.typ.personal() && doubt.MatchString(bare[:m[0]]) || foreign(bare, m[0]) {
+		if m == nil {
+			continue
+		}
+		refused = true
+		if !r.typ.personal() && doubt.MatchString(bare[:m[0]]) || foreign(bare, m[0]) {
 			continue
 		}
 		d := draft{typ: r.typ, content: cut(sentence)}
@@ -149,7 +158,7 @@ func stated(sentence string, set ruleSet) draft {
 		}
 	}
 
-	return draft{}
+	return draft{refused: refused}
 }
 
 // groups returns the matched text and that of each group, "" where a group

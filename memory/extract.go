@@ -2,6 +2,7 @@ package memory
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +20,12 @@ type draft struct {
 	// corrects, where set, is what the content says in place of.
 	corrects string
 
+	// pointing says that it is but a wish to remember what was said around it.
+	pointing bool
+
+	// refused says that a rule took the sentence for a near miss.
+	refused bool
+
 	// whole, where set, is the text that the content was taken from, when all
 	// of it bears on whether the content can be trusted.
 	whole string
@@ -31,30 +38,44 @@ const maxContextual = 2000
 
 // extract returns what can be learned from a person's message, in its order:
 // nothing, mostly. Text must be clean (see cleanText).
-func extract(text string) []draft {
-	if set := triggered(text); set.empty() && !inCyrillic(text) {
+func extract(text string) []draft { return extractWith(statementModel, text) }
+
+// extractWith is extract with a model, or by the rules alone if that is nil.
+func extractWith(model *teller, text string) []draft {
+	if set := triggered(text); model == nil && set.empty() && !inCyrillic(text) {
+		return nil
+	}
+	all := sentences(straight(text))
+	if posed(text, all) {
 		return nil
 	}
 	var list []string
 	var drafts []draft
-	for _, s := range sentences(straight(text)) {
+	for _, s := range beforeStage(all) {
 		parts, found := classifyParts(s)
 		list, drafts = append(list, parts...), append(drafts, found...)
 	}
 
-	var out []draft
+	kept := make([]draft, len(list))
 	used := make([]bool, len(list))
 	for i, d := range drafts {
 		switch {
 		case d.typ == "" || used[i]:
 		case grows(d):
-			out = append(out, grow(list, drafts, used, i, len(text) <= maxContextual))
+			kept[i] = grow(list, drafts, used, i, len(text) <= maxContextual)
+			if d.pointing && kept[i].content == d.content {
+				kept[i].typ = ""
+			}
 		default:
-			out = append(out, d)
+			kept[i], used[i] = d, true
 		}
 	}
+	for i, d := range drafts {
+		used[i] = used[i] || d.refused
+	}
+	model.complete(text, list, used, kept)
 
-	return out
+	return slices.DeleteFunc(kept, func(d draft) bool { return d.typ == "" })
 }
 
 // straight makes apostrophes straight.

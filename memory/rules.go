@@ -2,6 +2,7 @@ package memory
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -383,8 +384,13 @@ func subjectOf(object string) string {
 // tail is what follows the object of a liking.
 var tail = compile(`(?i)(?:[,.;:!(]| (?:because|but|since|when|while|although|very much|a lot|so much|anymore|any more|now|at all|more than|over)\b).*$`)
 
-var language = compile(`(?i)\b(?:answer|reply|respond|write|speak|talk)\b.{0,20}? (?:in|na) (english|french|german|serbian|croatian|bosnian|spanish|` +
+// language is what is to be written in a language; the first group may name
+// something else than answers.
+var language = compile(`(?i)\b(?:answer|reply|respond|write|speak|talk)((?: [\p{L}-]+){0,4}?) (?:in|na) (english|french|german|serbian|croatian|bosnian|spanish|` +
 	`italian|portuguese|dutch|polish|czech|russian|ukrainian|turkish|arabic|hindi|chinese|japanese|korean|greek|swedish|srpskom|engleskom)\b`)
+
+// answerWords, like stop words, say nothing of what is to be written.
+var answerWords = wordSet("answers replies responses everything questions always back", strings.ToLower)
 
 // subjectAnswers is the subject of standing instructions.
 const subjectAnswers = "answers"
@@ -400,7 +406,11 @@ func instruction(d *draft, _ []string) {
 	}
 	d.subject, d.attribute = subjectAnswers, "instruction"
 	if m := language.FindStringSubmatch(d.content); m != nil {
-		d.attribute, d.value = "language", strings.ToLower(m[1])
+		d.attribute, d.value = "language", strings.ToLower(m[2])
+		of := slices.DeleteFunc(strings.Fields(subjectOf(m[1])), func(word string) bool { return answerWords[word] })
+		if len(of) > 0 {
+			d.attribute += " of " + strings.Join(of, " ")
+		}
 	}
 }
 

@@ -90,9 +90,9 @@ func rootOf(r *fitRow) float64 { return math.Sqrt(float64(max(len(r.slots), minT
 
 // logistic is a logistic regression, by Adam over all rows.
 func logistic(rows []*fitRow) fitted {
-	w, m, v, g := make(fitted, threatSlots+1), make(fitted, threatSlots+1), make(fitted, threatSlots+1), make(fitted, threatSlots+1)
-	const rounds = 250
-	for n := 1; n <= rounds; n++ {
+	w, g := make(fitted, threatSlots+1), make([]float64, threatSlots+1)
+	a := newAdam(250, w[:threatSlots], w[threatSlots:])
+	for a.next() {
 		clear(g)
 		for _, r := range rows {
 			d := r.weight * (1/(1+math.Exp(-w.score(r))) - r.attack)
@@ -101,18 +101,48 @@ func logistic(rows []*fitRow) fitted {
 				g[s] += d / rootOf(r)
 			}
 		}
-		rate := 0.3 * (1 - float64(n)/(rounds+1))
-		for i := range w {
-			if i < threatSlots {
-				g[i] += ridge * w[i]
-			}
-			m[i] = 0.9*m[i] + 0.1*g[i]
-			v[i] = 0.99*v[i] + 0.01*g[i]*g[i]
-			w[i] -= rate * m[i] / (1 - math.Pow(0.9, float64(n))) / (math.Sqrt(v[i]/(1-math.Pow(0.99, float64(n)))) + 1e-6)
-		}
+		a.step(g)
 	}
 
 	return w
+}
+
+// adam goes down a gradient (Kingma and Ba, 2015), more slowly each time. What
+// it moves is weights, which it keeps small, then biases.
+type adam struct {
+	weights, biases []float64
+	m, v            []float64
+	n, rounds       int
+}
+
+func newAdam(rounds int, weights, biases []float64) *adam {
+	size := len(weights) + len(biases)
+
+	return &adam{weights: weights, biases: biases, m: make([]float64, size), v: make([]float64, size), rounds: rounds}
+}
+
+// next reports whether there is another round.
+func (a *adam) next() bool {
+	a.n++
+
+	return a.n <= a.rounds
+}
+
+// step moves by a gradient, which it changes.
+func (a *adam) step(g []float64) {
+	rate := 0.3 * (1 - float64(a.n)/float64(a.rounds+1))
+	mean, square := 1-math.Pow(0.9, float64(a.n)), 1-math.Pow(0.99, float64(a.n))
+	for i := range g {
+		w := a.biases
+		at := i - len(a.weights)
+		if at < 0 {
+			w, at = a.weights, i
+			g[i] += ridge * w[at]
+		}
+		a.m[i] = 0.9*a.m[i] + 0.1*g[i]
+		a.v[i] = 0.99*a.v[i] + 0.01*g[i]*g[i]
+		w[at] -= rate * a.m[i] / mean / (math.Sqrt(a.v[i]/square) + 1e-6)
+	}
 }
 
 // TestFit fits the model anew when -fit says with what, and prints what it
