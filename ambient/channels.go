@@ -111,7 +111,7 @@ func (s *Store) hearChannel(scope Scope, h *Heard) bool {
 		queue = s.later
 	}
 	return queue(func(ctx context.Context, tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, upsertChannel, scope.tenant, scope.agent, c.id, c.name, c.platform, c.private, c.human, c.speaker, c.topic, c.at).
+		return s.prepared(ctx, tx, upsertChannel).QueryRowContext(ctx, scope.tenant, scope.agent, c.id, c.name, c.platform, c.private, c.human, c.speaker, c.topic, c.at).
 			Scan(&c.private, &c.human, &c.speaker, &c.topic, &c.at)
 	}, func() {
 		if st := s.streets.find(key, nil); st != nil {

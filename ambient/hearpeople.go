@@ -78,7 +78,7 @@ func (s *Store) hearPeople(scope Scope, h *Heard) bool {
 		queue = s.later
 	}
 	return queue(func(ctx context.Context, tx *sql.Tx) (err error) {
-		if met, err = meetAll(ctx, tx, scope, session, all, at); err != nil {
+		if met, err = s.meetAll(ctx, tx, scope, session, all, at); err != nil {
 			return err
 		}
 		if err := s.keepSaid(ctx, tx, scope, all, at); err != nil {
@@ -109,14 +109,14 @@ func (s *Store) hearUser(scope Scope, h *Heard) bool {
 		return true
 	}
 	at := h.At
-	return s.soon(func(ctx context.Context, tx *sql.Tx) error { return meet(ctx, tx, scope.tenant, &human, at) }, nil)
+	return s.soon(func(ctx context.Context, tx *sql.Tx) error { return s.meet(ctx, tx, scope.tenant, &human, at) }, nil)
 }
 
 const upsertPresent = `INSERT INTO participants (tenant, agent, session, audience, human, at) VALUES (?, ?, ?, ?, ?, ?)
 	ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`
 
 // meetAll notes who takes part in a conversation, each once.
-func meetAll(ctx context.Context, tx *sql.Tx, scope Scope, session string, all []said, at time.Time) ([]Human, error) {
+func (s *Store) meetAll(ctx context.Context, tx *sql.Tx, scope Scope, session string, all []said, at time.Time) ([]Human, error) {
 	met := make([]Human, 0, len(all))
 next:
 	for _, each := range all {
@@ -127,10 +127,10 @@ next:
 		}
 		h := each.human
 		h.FirstSeen, h.LastSeen = at, at
-		if err := meet(ctx, tx, scope.tenant, &h, at); err != nil {
+		if err := s.meet(ctx, tx, scope.tenant, &h, at); err != nil {
 			return nil, err
 		}
-		if _, err := tx.ExecContext(ctx, upsertPresent, scope.tenant, scope.agent, session, scope.Audience(), h.ID, at.UnixMilli()); err != nil {
+		if _, err := s.prepared(ctx, tx, upsertPresent).ExecContext(ctx, scope.tenant, scope.agent, session, scope.Audience(), h.ID, at.UnixMilli()); err != nil {
 			return nil, err
 		}
 		met = append(met, h)

@@ -79,7 +79,7 @@ const upsertHuman = `INSERT INTO humans (id, tenant, platform, handle, by_name, 
 	RETURNING name, person`
 
 // meet notes that a human was seen, and completes what is known of them.
-func meet(ctx context.Context, tx *sql.Tx, tenant string, h *Human, at time.Time) error {
+func (s *Store) meet(ctx context.Context, tx *sql.Tx, tenant string, h *Human, at time.Time) error {
 	folded := strings.ToLower(h.Name + "\n" + h.Handle) // SQLite knows the small letters of ASCII alone
-	return tx.QueryRowContext(ctx, upsertHuman, h.ID, tenant, h.Platform, h.Handle, h.ByName, h.Name, at.UnixMilli(), folded).Scan(&h.Name, &h.Person)
+	return s.prepared(ctx, tx, upsertHuman).QueryRowContext(ctx, h.ID, tenant, h.Platform, h.Handle, h.ByName, h.Name, at.UnixMilli(), folded).Scan(&h.Name, &h.Person)
 }

@@ -49,7 +49,7 @@ func (s *Store) keepSaid(ctx context.Context, tx *sql.Tx, scope Scope, all []sai
 		if !ok || text == "" {
 			continue
 		}
-		res, err := tx.ExecContext(ctx, insertSaying, scope.tenant, scope.agent, scope.Audience(), each.human.ID, clip(text, maxSaid), at.UnixMilli())
+		res, err := s.prepared(ctx, tx, insertSaying).ExecContext(ctx, scope.tenant, scope.agent, scope.Audience(), each.human.ID, clip(text, maxSaid), at.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (s *Store) renew(ctx context.Context, tx *sql.Tx, scope Scope, met []Human,
 func (s *Store) renewOne(ctx context.Context, tx *sql.Tx, scope Scope, audience Audience, h *Human, at time.Time) (bool, error) {
 	var source string
 	var made int64
-	err := tx.QueryRowContext(ctx, sawProfile, at.UnixMilli(), scope.tenant, scope.agent, h.Person, audience).Scan(&source, &made)
+	err := s.prepared(ctx, tx, sawProfile).QueryRowContext(ctx, at.UnixMilli(), scope.tenant, scope.agent, h.Person, audience).Scan(&source, &made)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
 	}

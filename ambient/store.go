@@ -81,6 +81,7 @@ type Store struct {
 	books  map[hall]*book   // emptied when a transaction fails
 	late   map[hallDay]bool // days that are over and got events in the transaction under way
 	purged time.Time        // when old events were deleted last
+	hot    map[string]*sql.Stmt
 }
 
 // write is what a job does in a transaction. It must bear being run again after the transaction failed.
@@ -109,7 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
 	s := &Store{
 		cfg: cfg, db: db, queue: batch.New[job](cfg.Queue, maxBatch, maxWait),
-		books: map[hall]*book{}, late: map[hallDay]bool{},
+		books: map[hall]*book{}, late: map[hallDay]bool{}, hot: map[string]*sql.Stmt{},
 	}
 	limit := cfg.CacheBytes / (2 * caches)
 	s.rooms.limit, s.streets.limit, s.feeds.limit = limit, limit, limit
@@ -257,6 +258,9 @@ func (s *Store) transact(jobs []job) (err error) {
 	if err := s.db.Ready(ctx); err != nil {
 		return err
 	}
+	if err := s.prepareHot(ctx); err != nil {
+		return err
+	}
 	tx, err := s.db.Writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -285,6 +289,21 @@ func (s *Store) transact(jobs []job) (err error) {
 	}
 	late.done()
 	return nil
+}
+
+// prepareHot prepares the statements of a message in a channel, once: parsing them takes longer than running them.
+func (s *Store) prepareHot(ctx context.Context) (err error) {
+	for _, query := range []string{upsertHuman, upsertPresent, insertSaying, sawProfile, upsertChannel} {
+		if s.hot[query] == nil && err == nil {
+			s.hot[query], err = s.db.Writer.PrepareContext(ctx, query)
+		}
+	}
+	return err
+}
+
+// prepared is one of those in a transaction, which closes it.
+func (s *Store) prepared(ctx context.Context, tx *sql.Tx, query string) *sql.Stmt {
+	return tx.StmtContext(ctx, s.hot[query])
 }
 
 // purgeEvery is how often what is past its time is looked for.
