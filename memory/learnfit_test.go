@@ -274,10 +274,10 @@ func refitStatements(t *testing.T, folder string) {
 		})
 	}
 	group.Wait()
-	for _, bounds := range [][2]float64{{0.6, 0.4}, {0.6, 0.5}, {0.7, 0.4}, {0.7, 0.5}, {0.8, 0.4}, {0.8, 0.5}} {
+	for _, bounds := range [][3]float64{{0.6, 0.4, 0.4}, {0.7, 0.4, 0.4}, {0.7, 0.4, 0.7}, {0.8, 0.4, 0.4}, {0.8, 0.4, 0.7}, {0.8, 0.6, 0.7}} {
 		t.Logf("bounds %.1f", bounds)
 		for _, m := range models {
-			m.minTold, m.minTyped = bounds[0], bounds[1]
+			m.minTold, m.minTyped, m.minPersonal = bounds[0], bounds[1], bounds[2]
 		}
 		for name, list := range sets {
 			learnedOf(list, func(s said) *teller { return models[partOf(s.Text)] })[""].log(t, name)
@@ -287,7 +287,7 @@ func refitStatements(t *testing.T, folder string) {
 		}
 	}
 	for _, m := range models {
-		m.minTold, m.minTyped = minTold, minTyped
+		m.minTold, m.minTyped, m.minPersonal = minTold, minTyped, minPersonal
 	}
 	wrong, ruled := 0, 0
 	for _, prompt := range work {

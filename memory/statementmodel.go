@@ -34,9 +34,11 @@ const (
 	maxToldText = 400
 
 	// minTold and minTyped bound the probability that a sentence tells anything,
-	// and that of the type it is given.
-	minTold  = 0.8
-	minTyped = 0.4
+	// and that of the type it is given; minPersonal is the latter for what is
+	// brought into every prompt.
+	minTold     = 0.8
+	minTyped    = 0.4
+	minPersonal = 0.7
 )
 
 // statementClasses are what a sentence may be, "" being nothing.
@@ -56,7 +58,7 @@ var statementModel = newTeller(statementFile)
 
 // teller tells what sort of statement a sentence is.
 type teller struct {
-	minTold, minTyped float64
+	minTold, minTyped, minPersonal float64
 
 	scale, scaleMeaning float32
 	bias                [classes]float32
@@ -75,7 +77,7 @@ func newTeller(file string) *teller {
 		return math.Float32frombits(binary.LittleEndian.Uint32([]byte(file[4*i : 4*i+4])))
 	}
 	t := &teller{
-		minTold: minTold, minTyped: minTyped,
+		minTold: minTold, minTyped: minTyped, minPersonal: minPersonal,
 		scale: number(0), scaleMeaning: number(1), slots: file[tellerHead : tellerHead+classes*statementSlots],
 	}
 	rest := file[tellerHead+classes*statementSlots:]
@@ -126,11 +128,12 @@ func (t *teller) tell(sentence string, around clue) Type {
 			likely = k
 		}
 	}
-	if 1-p[0] < t.minTold || p[likely] < t.minTyped {
+	typ := statementClasses[likely]
+	if 1-p[0] < t.minTold || p[likely] < t.minTyped || typ.personal() && p[likely] < t.minPersonal {
 		return ""
 	}
 
-	return statementClasses[likely]
+	return typ
 }
 
 // chances returns the probability of each class.
