@@ -147,7 +147,7 @@ func (s *Store) DropTranscript(ctx context.Context, scope Scope) (n int64, err e
 	if err != nil {
 		return 0, fmt.Errorf("deleting a transcript: %w", err)
 	}
-	s.checkpoint(ctx)
+	s.wipe(ctx)
 	return n, nil
 }
 

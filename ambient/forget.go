@@ -126,7 +126,7 @@ func (s *Store) EraseUser(ctx context.Context, tenant, user, agent string) (Eras
 	if err != nil {
 		return Erased{}, fmt.Errorf("erasing user: %w", err)
 	}
-	s.checkpoint(ctx)
+	s.wipe(ctx)
 	return e.Erased, nil
 }
 
@@ -326,10 +326,10 @@ func (e *eraser) each(ctx context.Context, query string, args []any, row func(sc
 	return rows.Err()
 }
 
-// checkpoint empties the log, which may hold deleted bytes. When a reader is in the way for long the deletion stands all
-// the same, and a later checkpoint finishes it.
-func (s *Store) checkpoint(ctx context.Context) {
-	if err := s.db.Checkpoint(ctx); err != nil {
-		s.cfg.Logger.Warn("deleted bytes stay in the log for now", "error", err)
+// wipe takes deleted bytes off the disk, even if who asked for it has gone. When a reader is in the way for long, or the
+// disk full, the deletion stands all the same, and the next one finishes it.
+func (s *Store) wipe(ctx context.Context) {
+	if err := s.db.Wipe(context.WithoutCancel(ctx)); err != nil {
+		s.cfg.Logger.Warn("deleted bytes stay in the file for now", "error", err)
 	}
 }

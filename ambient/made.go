@@ -62,7 +62,7 @@ func (s *Store) EraseMade(ctx context.Context, tenant, agent, memory string) err
 	if err != nil {
 		return fmt.Errorf("erasing what was made of memories: %w", err)
 	}
-	s.checkpoint(ctx)
+	s.wipe(ctx)
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 	if err != nil {
 		return fmt.Errorf("forgetting memory: %w", err)
 	}
-	s.checkpoint(ctx)
+	s.wipe(ctx)
 
 	return nil
 }
@@ -124,7 +124,7 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 	if err != nil {
 		return 0, fmt.Errorf("forgetting user: %w", err)
 	}
-	s.checkpoint(ctx)
+	s.wipe(ctx)
 
 	return int(count), nil
 }
@@ -197,11 +197,17 @@ func execAll(ctx context.Context, tx *txn, list []statementArgs) error {
 	return nil
 }
 
-// checkpoint empties the log, which may hold deleted bytes. When a reader is
-// in the way for long the deletion stands all the same, and a later
-// checkpoint finishes it.
-func (s *Store) checkpoint(ctx context.Context) {
-	if err := s.db.Checkpoint(ctx); err != nil {
-		s.cfg.Logger.Warn("deleted bytes stay in the log for now", "error", err)
+// rebuildTexts writes the index of words anew. Secure deletion takes a word out
+// of it, but not out of the table that says where its pages begin.
+const rebuildTexts = `INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')`
+
+// wipe takes deleted bytes off the disk, even if who asked for it has gone. When
+// a reader is in the way for long, or the disk full, the deletion stands all the
+// same, and the next one finishes it.
+func (s *Store) wipe(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	_, err := s.db.Writer.ExecContext(ctx, rebuildTexts)
+	if err = errors.Join(err, s.db.Wipe(ctx)); err != nil {
+		s.cfg.Logger.Warn("deleted bytes stay in the file for now", "error", err)
 	}
 }
