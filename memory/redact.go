@@ -31,18 +31,26 @@ var secrets = []secret{
 	}, false, shape(`(?:ya29\.[\w-]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|shp(?:at|ss|ca)_[0-9a-f]{32}|dop_v1_[0-9a-f]{32,}|key-[0-9a-f]{32}|AA[\w-]{33}\b|` +
 		`sq0[a-z]{3}-[\w-]{20,}|dapi[0-9a-f]{32}|glsa_\w{20,}|lin_api_\w{20,}|xai-\w{20,}|gsk_\w{20,}|r8_\w{20,}|PMAK-[\w-]{20,}|NRAK-\w{20,}|` +
 		`figd_[\w-]{20,}|ATATT3x[\w-]{20,})`), hasDigit},
-	{"api_key", []string{"gh", "github_pat_", "glpat-", "xox", "AIza", "hf_", "npm_", "pypi-"}, false, shape(`(?:gh[opsur]_\w{20,}|` +
-		`github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|pypi-[\w-]{20,})`), nil},
+	{"api_key", []string{"gh", "github_pat_", "whsec_", "glpat-", "xox", "AIza", "hf_", "npm_", "pypi-"}, false, shape(`(?:gh[opsur]_\w{20,}|` +
+		`github_pat_\w{20,}|whsec_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|AIza[\w-]{30,}|hf_\w{20,}|npm_\w{20,}|pypi-[\w-]{20,})`), nil},
+	{"api_key", []string{"hooks.slack.com/services/", "discord.com/api/webhooks/"}, false, shape(
+		`(?:hooks\.slack\.com/services|discord\.com/api/webhooks)/([\w/-]{20,})`), hasDigit},
 	{"bearer", []string{"bearer"}, true, shape(`(?i:bearer)\s+([\w.~+/=-]{12,})`), hasDigit},
 	{"bearer", []string{"basic"}, true, shape(`(?i:basic)\s+([A-Za-z0-9+/]{8,}={0,2})`), namesUser},
 	{"secret", []string{"account", "shared", "signing", "encryption", "api", "access", "secret", "private", "auth", "refresh", "client", "token"}, true, namedSecret, hasDigit},
 	{"secret", []string{"key"}, true, namedKey, strong},
+	{"secret", []string{"wifi key", "wi-fi key", "wlan key", "network key"}, true, shape(
+		`(?i:(?:wi-?fi|wlan|network) key(?: (?:at|for|of|in)(?: the| my| our)? \w+)?(?: is|:)) ([^\s,;"'.!?]{6,})`), hasDigit},
+	{"secret", []string{"backup code", "recovery code"}, true, shape(
+		`(?i:(?:backup|recovery) codes?(?: are| is|:)) ((?:[\w-]*\d[\w-]{4,}(?:, | and | )?)*[\w-]*\d[\w-]{4,})`), nil},
 	{"secret", []string{"seed", "recovery", "mnemonic"}, true, shape(`(?i:(?:seed|recovery) phrase|mnemonic)(?: is|:)\s*((?:[a-z]+ ){11,23}[a-z]+)`), nil},
 	{"password", []string{"passphrase"}, true, namedPhrase, nil},
 	{"password", []string{"password", "passcode", "passwort", "lozinka", "sifra", "šifra"}, true, namedWords, nil},
-	{"password", []string{"password", "passwd", "passcode", "passwort", "pwd", "lozinka"}, true, bareValue, nil},
+	{"password", []string{"password", "passwd", "passcode", "passwort", "pwd", "lozinka", "lozinku", "sifru", "šifru", "лозинку", "шифру", "hasło"}, true, bareValue, nil},
+	{"password", []string{"<password>", "<passwd>", "<pwd>"}, true, shape(`<\w+>([^\s<]+)`), likelyPassword},
 	{"password", []string{"my pass is"}, true, shape(`(?i:my pass is) ([^\s,;"'.!?]{3,})`), likelyPassword},
 	{"credentials", []string{"credentials", "creds"}, true, shape(`(?i:credentials|creds)(?: are| is|:)\s*([^\s/:]+ ?[/:] ?[^\s,;]*\d[^\s,;.]*)`), nil},
+	{"credentials", []string{"login", "log-in"}, true, shape(`(?i:log-?in)(?: is|:)\s*(\S+ / [^\s,;]*\d[^\s,;.]*)`), nil},
 	{"pin", []string{"code"}, true, shape(`(?i:code (?:for|of|to) (?:(?:the|my|our) )?(?:\w+ )?` + locks + `(?: is|:)) (\d{4,8})\b`), nil},
 	{"pin", []string{"door", "alarm", "gate"}, true, shape(`(?i:(?:door|alarm|gate) code(?: is|:)?) (\d{4,8})\b`), nil},
 	{"password", []string{"pass"}, true, shape(`(?i:pass)\s*[:=]\s*([^\s,;"'.!?]{3,})`), likelyPassword},
@@ -52,6 +60,7 @@ var secrets = []secret{
 	{"password", []string{
 		"mot de passe", "wachtwoord", "senha", "heslo", "parola", "kennwort",
 		"password", "passwd", "passcode", "passphrase", "pwd", "pw", "lozinka", "sifra", "šifra", "Šifra", "passwort", "contraseña",
+		"hasło", "лозинка", "Лозинка", "шифра", "Шифра", "пароль", "Пароль", "парола", "Парола",
 	}, true, namedPassword, likelyPassword},
 	{"card", []string{"2", "3", "4", "5", "6"}, false, card, luhn},
 }

@@ -98,6 +98,32 @@ func TestRedact(t *testing.T) {
 		{"door", "the code for the front door is 4711", "the code for the front door is [redacted:pin]"},
 		{"alarm", "Alarm code: 90210", "Alarm code: [redacted:pin]"},
 
+		{"changed to, mine", "I changed my password to Winter2026!", "I changed my password to [redacted:password]!"},
+		{"set to", "set the password to Winter2026 please", "set the password to [redacted:password] please"},
+		{"Serbian, changed", "promenio sam lozinku u Krompir123", "promenio sam lozinku u [redacted:password]"},
+		{"Serbian, Cyrillic", "Лозинка ми је Krompir123, шифра: tajna", "Лозинка ми је [redacted:password], шифра: [redacted:password]"},
+		{"Russian", "пароль: Qwerty123", "пароль: [redacted:password]"},
+		{"Polish", "hasło to Kotek123", "hasło to [redacted:password]"},
+		{"markup", "<password>hunter2</password>", "<password>[redacted:password]</password>"},
+		{"key base", "SECRET_KEY_BASE: 3f9a8b7c6d5e4f3a2b1c", "SECRET_KEY_BASE: [redacted:secret]"},
+		{"wifi key", "the wifi key at home is BlueOtter_77.", "the wifi key at home is [redacted:secret]."},
+		{"backup codes", "my backup codes are 1234-5678, 8765-4321 and f00d-beef1 ok", "my backup codes are [redacted:secret] ok"},
+		{"login", "My Netflix login is ann@example.com / Sunshine99!", "My Netflix login is [redacted:credentials]"},
+		{
+			"hook", "https://hooks.slack.com/services/T0000000/B0000000/XXXXXXXXXXXXXXXXXXX1 posts",
+			"https://hooks.slack.com/services/[redacted:api_key] posts",
+		},
+		{"hook's secret", "whsec_0123456789abcdefghij", "[redacted:api_key]"},
+
+		{
+			"talk of changes", "set the password to 12 characters, change the password to something longer, lozinku u podešavanjima",
+			"set the password to 12 characters, change the password to something longer, lozinku u podešavanjima",
+		},
+		{"talk in Cyrillic", "лозинка је обавезна, шифра: обавезна", "лозинка је обавезна, шифра: обавезна"},
+		{
+			"talk of logins", "the login is at https://x.org/v2, login: http://h:8080, the backup code is in the safe, backup codes: see page 12",
+			"the login is at https://x.org/v2, login: http://h:8080, the backup code is in the safe, backup codes: see page 12",
+		},
 		{"questions about passwords", "What is my password? Where is the password? This is my password, that's my pass.", "What is my password? Where is the password? This is my password, that's my pass."},
 		{"a manager", "Bitwarden is my password manager, KeePass2 is my password vault", "Bitwarden is my password manager, KeePass2 is my password vault"},
 		{"the problem", "The problem is my password, and security is the pin's job", "The problem is my password, and security is the pin's job"},

@@ -61,6 +61,7 @@ var secretNames = [][]string{
 	{"encryption", "key"},
 	{"shared", "access", "key"},
 	{"secret", "key"},
+	{"secret", "key", "base"},
 	{"private", "key"},
 	{"secret", "access", "key"},
 	{"auth", "token"},
@@ -219,8 +220,8 @@ func skipColon(text string, i int) int {
 // gives are verbs that a password follows, if it doesn't look like a word;
 // passes are what may stand before one.
 var (
-	gives  = wordSet("je ist lautet es est era was to now bila", strings.ToLower)
-	passes = wordSet("mi has been will be changed reset set", strings.ToLower)
+	gives  = wordSet("je ist lautet es est era was to now bila је ми гласи", strings.ToLower)
+	passes = wordSet("mi ми has been will be changed reset set", strings.ToLower)
 )
 
 // digitValue is value of a password with a digit in it.
@@ -317,7 +318,8 @@ var notPasswords = wordSet(`a an the in on at by for from of to with not no neve
 	accepted generated compared logged typed entered asked used case one ok okay fine good bad same different
 	what why how where when who which it this that these those my your our their his her protected and or but if unless
 	something anything nothing everything impossible easy hard simple better worse longer shorter known
-	string text null nil none true false input field hash policy manager oublie olvidada potrebna pogresna nije`, strings.ToLower)
+	string text null nil none true false input field hash policy manager oublie olvidada potrebna pogresna nije
+	обавезна потребна погрешна није обязателен`, strings.ToLower)
 
 // likelyPassword leaves ordinary words and placeholders alone.
 func likelyPassword(s string) bool {

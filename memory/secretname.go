@@ -189,12 +189,17 @@ func phrase(text string, from, least int) (int, int) {
 	return from, to
 }
 
-// bareValue finds the value in "password hunter2": letters and digits mixed.
+// bareValue finds the value in "password hunter2", or "changed my password to
+// hunter2": letters and digits mixed.
 func bareValue(text string, start int) (from, to int) {
 	if start == len(text) || text[start] != ' ' {
 		return 0, 0
 	}
-	if from, to = value(text, start+1); to-from < 6 || !mixes(text[from:to]) || notBare[strings.ToLower(text[from:to])] {
+	i := start + 1
+	if word, end := nextWord(text, start); (word == "to" || word == "na" || word == "u") && end < len(text) {
+		i = end + 1
+	}
+	if from, to = value(text, i); to-from < 6 || !mixes(text[from:to]) || notBare[strings.ToLower(text[from:to])] {
 		return 0, 0
 	}
 
