@@ -10,6 +10,7 @@ const maxCatchUp = 200
 var catchUp = regexp.MustCompile(`\bwhere (?:exactly )?(?:were|are|did|had|have) (?:we|i) ?(?:stop(?:ped)?|(?:leave|left)(?: it| things)? off|leave it|got|get to|end(?:ed)?(?: up)?|finish(?:ed)?)?\b|` +
 	`\bwhere we (?:were|are|stopped|left(?: it| things)? off|ended)\b|` +
 	`\bwhat (?:did|were|have|had|was) (?:we|i|the last thing (?:that )?(?:we|i)) (?:last |just |previously |been )*(?:talk(?:ed|ing)? about|discuss(?:ed|ing)?|speak(?:ing)? about|spoke about|work(?:ed|ing)? on|do|did|done|doing|decided?)\b|` +
+	`\bwhat (?:we|i) (?:(?:were|was|had|have|last|just|previously|been) )*(?:talk(?:ed|ing)? about|discuss(?:ed|ing)?|spoke about|work(?:ed|ing)? on|did|done|doing|decided)\b|` +
 	`\b(?:catch me up|fill me in|(?:bring|get) me up to speed|what did i miss)\b|` +
 	`\b(?:recap|summari[sz]e|sum up) (?:of )?(?:our|the) (?:last|previous) (?:conversation|discussion|session|chat|time)s?\b|` +
 	`\b(?:gde|gdje) smo (?:ono |to )?(?:stali|zastali|ostali|bili)\b|\bdokle smo (?:ono )?(?:dosli|stigli)\b|` +
@@ -19,12 +20,12 @@ var catchUp = regexp.MustCompile(`\bwhere (?:exactly )?(?:were|are|did|had|have)
 // first spares most queries the pattern.
 var catchUpHints = []string{
 	"were we", "were i", "are we", "are i", "did we", "did i", "had we", "had i", "have we", "have i",
-	"where we", "last thing", "me up", "me in", "recap", "sum", " smo",
+	"was we", "was i", "where we", "what we", "what i", "last thing", "me up", "me in", "recap", "sum", " smo",
 }
 
 // smallTalk are words, stemmed, that may stand around a catch-up question.
 var smallTalk = wordSet("again remind conversation session chat discussion meeting earlier last week weekend morning evening night "+
-	"monday tuesday wednesday thursday friday saturday sunday before together prosli prosle put nedelje juce danas podseti hajde", stem)
+	"continue carry pick resume monday tuesday wednesday thursday friday saturday sunday before together prosli prosle put nedelje juce danas podseti hajde ajde nastavi nastavimo", stem)
 
 // catchesUp reports whether a text asks where a conversation was left and
 // names no topic by which to search.

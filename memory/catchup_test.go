@@ -28,6 +28,17 @@ func TestCatchesUp(t *testing.T) {
 		{"dokle smo stigli", true},
 		{"O čemu smo zadnji put pričali?", true},
 
+		{"what was I working on?", true},
+		{"Remind me what we were doing", true},
+		{"remind me what we talked about last week", true},
+		{"Let's continue where we left off", true},
+		{"let's pick up where we left off", true},
+		{"ајде, где смо стали?", true},
+		{"nastavi gde smo stali", true},
+
+		{"remind me what we decided about the database", false},
+		{"what I did was restart the server", false},
+		{"this is what we discussed with the lawyer", false},
 		{"where were we going to host the billing database?", false},
 		{"What did we decide about Postgres?", false},
 		{"where are my keys?", false},

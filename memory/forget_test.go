@@ -82,6 +82,8 @@ func TestUndated(t *testing.T) {
 		{"day", "We met yesterday. (yesterday: 2026-03-17)", "We met yesterday."},
 		{"week", "I fly next week. (next week: week of 2026-03-23)", "I fly next week."},
 		{"month", "I quit last month. (last month: 2026-02)", "I quit last month."},
+		{"two", "I fly tomorrow, we met last week. (tomorrow: 2026-03-19; last week: week of 2026-03-09)", "I fly tomorrow, we met last week."},
+		{"a date and a person's own", "We met Ann (tomorrow: 2026-03-19; her number: home)", "We met Ann (tomorrow: 2026-03-19; her number: home)"},
 		{"a person's own", "We met Ann (her number: home)", "We met Ann (her number: home)"},
 		{"no date", "We met (twice)", "We met (twice)"},
 		{"nothing", "", ""},

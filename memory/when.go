@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,34 +32,66 @@ func tenseOf(typ Type, content string) tense {
 	}
 }
 
-// dated returns content with the first such time resolved, seen from at, whose
-// location counts. What it can't resolve stays as it is.
+// maxDates bounds the times of a memory that get a date.
+const maxDates = 3
+
+// dated returns content with the first such times resolved, seen from at, whose
+// location counts: "(yesterday: 2026-03-17; tomorrow: 2026-03-19)". What it can't
+// resolve stays as it is.
 func dated(content string, at time.Time, way tense) string {
-	words := strings.FieldsFunc(content, func(r rune) bool {
-		return r == ' ' || r == ',' || r == '.' || r == '!' || r == ';' || r == ':' || r == '(' || r == ')'
-	})
+	words := strings.Fields(content)
 	for i := range words {
-		for n := min(3, len(words)-i); n > 0; n-- {
-			phrase := strings.Join(words[i:i+n], " ")
-			if date := resolve(fold(phrase), at, way); date != "" {
-				return cut(content[:min(len(content), 4*maxContent)]) + " (" + phrase + ": " + date + ")"
-			}
+		words[i] = strings.Trim(words[i], ",.!;:()")
+	}
+	var found []string
+	for i := 0; i < len(words) && len(found) < maxDates; {
+		phrase, date, n := firstDate(words, i, at, way)
+		if date == "" {
+			i++
+			continue
+		}
+		i += n
+		if note := phrase + ": " + date; !slices.Contains(found, note) {
+			found = append(found, note)
+		}
+	}
+	if len(found) == 0 {
+		return content
+	}
+
+	return cut(content[:min(len(content), 4*maxContent)]) + " (" + strings.Join(found, "; ") + ")"
+}
+
+// firstDate returns the longest phrase that begins with the i-th word and means
+// a date, and how many words it has.
+func firstDate(words []string, i int, at time.Time, way tense) (phrase, date string, n int) {
+	for n = min(3, len(words)-i); n > 0; n-- {
+		phrase = strings.Join(words[i:i+n], " ")
+		date = resolve(fold(phrase), at, way)
+		if date != "" && !(n == 3 && i > 0 && goesOn[strings.ToLower(words[i-1])]) {
+			return phrase, date, n
 		}
 	}
 
-	return content
+	return "", "", 0
 }
 
-// undated returns content without the date that dated put behind it.
+// goesOn are words of which a count is only the end: "a year and two months
+// ago", "twenty one days ago".
+var goesOn = wordSet("and i hundred twenty thirty forty fifty sixty seventy eighty ninety", strings.ToLower)
+
+// undated returns content without the dates that dated put behind it.
 func undated(content string) string {
 	i := strings.LastIndex(content, " (")
 	if i < 0 || !strings.HasSuffix(content, ")") {
 		return content
 	}
-	_, date, ok := strings.Cut(content[i:len(content)-1], ": ")
-	date = strings.TrimPrefix(date, "week of ")
-	if !ok || len(date) < 4 || strings.Trim(date, "0123456789-") != "" {
-		return content
+	for note := range strings.SplitSeq(content[i:len(content)-1], "; ") {
+		_, date, ok := strings.Cut(note, ": ")
+		date = strings.TrimPrefix(date, "week of ")
+		if !ok || len(date) < 4 || strings.Trim(date, "0123456789-") != "" {
+			return content
+		}
 	}
 
 	return content[:i]
@@ -72,6 +105,7 @@ func ahead(content string) bool {
 // days are times by their distance in days from the present, folded.
 var days = map[string]int{
 	"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "yesterday": -1, "last night": -1,
+	"day after tomorrow": 2, "day before yesterday": -2,
 	"danas": 0, "veceras": 0, "jutros": 0, "sutra": 1, "prekosutra": 2, "juce": -1, "sinoc": -1, "prekjuce": -2,
 	"heute": 0, "gestern": -1, "ubermorgen": 2, "vorgestern": -2, "aujourd'hui": 0, "demain": 1, "hier": -1, "manana": 1, "ayer": -1, "hoy": 0,
 }
@@ -83,13 +117,14 @@ var weekdays = map[string]time.Weekday{
 	"montag": 1, "dienstag": 2, "mittwoch": 3, "donnerstag": 4, "freitag": 5, "samstag": 6, "sonntag": 0,
 }
 
-// spans are stretches of time by the words for them, folded, one next and one
-// last for each.
+// spans are stretches of time by the words for them, folded.
 var spans = map[string]struct {
 	unit byte // d, w, m, y
 	n    int
 }{
 	"next week": {'w', 1}, "last week": {'w', -1}, "this week": {'w', 0}, "next month": {'m', 1}, "last month": {'m', -1}, "this month": {'m', 0},
+	"week after next": {'w', 2}, "week before last": {'w', -2}, "month after next": {'m', 2}, "month before last": {'m', -2},
+	"year after next": {'y', 2}, "year before last": {'y', -2},
 	"next year": {'y', 1}, "last year": {'y', -1}, "this year": {'y', 0},
 	"sledece nedelje": {'w', 1}, "prosle nedelje": {'w', -1}, "sledeceg meseca": {'m', 1}, "proslog meseca": {'m', -1}, "sledece godine": {'y', 1},
 	"prosle godine": {'y', -1}, "ove godine": {'y', 0}, "nachste woche": {'w', 1}, "letzte woche": {'w', -1}, "nachsten monat": {'m', 1},
@@ -104,6 +139,9 @@ func resolve(phrase string, at time.Time, way tense) string {
 		return span(at, s.unit, s.n)
 	}
 	fields := strings.Fields(phrase)
+	if len(fields) == 0 {
+		return ""
+	}
 	last := fields[len(fields)-1]
 	if wanted, ok := weekdays[last]; ok && len(fields) == 2 && way != always {
 		return weekday(at, fields[0], wanted, way)
