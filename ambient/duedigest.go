@@ -23,6 +23,7 @@ type DueDigest struct {
 
 	id, lastSeq int64
 	hall        hall
+	wiped       int64 // when it was read, see Store
 }
 
 const selectDue = `SELECT id, tenant, agent, audience, kind, day, first_at, last_at, first_seq, last_seq, events, text FROM digests
@@ -30,7 +31,12 @@ const selectDue = `SELECT id, tenant, agent, audience, kind, day, first_at, last
 
 // DueDigests lists digests that a model may word, the oldest first: days, and paragraphs of days that aren't over. Each
 // is of one audience alone.
-func (s *Store) DueDigests(ctx context.Context, limit int) (out []DueDigest, err error) {
+func (s *Store) DueDigests(ctx context.Context, limit int) ([]DueDigest, error) {
+	return s.dueDigests(ctx, limit, func(int64) bool { return true })
+}
+
+func (s *Store) dueDigests(ctx context.Context, limit int, wanted func(id int64) bool) (out []DueDigest, err error) {
+	wiped := s.wiped.Load()
 	tx, err := s.db.Reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("looking for digests: %w", err)
@@ -43,7 +49,8 @@ func (s *Store) DueDigests(ctx context.Context, limit int) (out []DueDigest, err
 		}
 		for _, p := range page {
 			after = p.id
-			if (p.Daily || p.Day >= s.today(p.Agent)) && len(out) < limit {
+			if (p.Daily || p.Day >= s.today(p.Agent)) && len(out) < limit && wanted(p.id) {
+				p.wiped = wiped
 				if err := s.fillDue(ctx, tx, &p); err != nil {
 					return nil, fmt.Errorf("looking for digests: %w", err)
 				}
@@ -109,7 +116,8 @@ func (s *Store) fillDue(ctx context.Context, tx *sql.Tx, d *dueRow) error {
 const setDigest = `UPDATE digests SET text = ?, source = 'model', due = 0 WHERE id = ? AND due = 1 AND last_seq = ? AND events = ?`
 
 // SetDigest has a digest worded as a model did, cut to its words. What is empty, or refused by the scanner, leaves the
-// rules' words, for good. It is false when the digest has changed meanwhile: then it is due again.
+// rules' words, for good. It is false when the digest has changed meanwhile, or something was forgotten that the model may
+// have been told: then it is due again.
 func (s *Store) SetDigest(ctx context.Context, d DueDigest, text string) (bool, error) {
 	text, ok := s.cfg.Clean(oneLine(text))
 	if text = shorten(firstWords(text, d.Words), d.Words*charsPerWord); !ok || text == "" {
@@ -120,6 +128,9 @@ func (s *Store) SetDigest(ctx context.Context, d DueDigest, text string) (bool, 
 	}
 	var changed int64
 	err := s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if s.wiped.Load() != d.wiped {
+			return nil
+		}
 		res, err := tx.ExecContext(ctx, setDigest, text, d.id, d.lastSeq, d.Events)
 		if err == nil {
 			changed, err = res.RowsAffected()

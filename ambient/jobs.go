@@ -24,12 +24,31 @@ func (s *Store) jobs() []background.Job {
 		return jobs
 	}
 	jobs = append(jobs,
-		background.Job{Name: "digests", Every: digestsEvery, Run: s.wordDigests},
-		background.Job{Name: "profiles", Every: s.cfg.People.Interval, Run: s.wordProfiles})
+		wordingJob("digests", s, &wording[int64, DueDigest]{
+			purpose: "digest", every: digestsEvery, key: func(d *DueDigest) int64 { return d.id },
+			due: func(ctx context.Context, wanted func(int64) bool) ([]DueDigest, error) {
+				return s.dueDigests(ctx, digestsAtOnce, wanted)
+			},
+			word: (*Store).wordDigest,
+		}),
+		wordingJob("profiles", s, &wording[profileKey, StaleProfile]{
+			purpose: "profile", every: s.cfg.People.Interval, key: (*StaleProfile).key, due: s.staleProfiles, word: (*Store).wordProfile,
+		}))
 	if s.cfg.Held != nil {
-		jobs = append(jobs, background.Job{Name: "knowledge", Every: knowledgeEvery, Run: s.synthesize})
+		jobs = append(jobs, wordingJob("knowledge", s, &wording[owner, changed]{
+			purpose: "knowledge", every: knowledgeEvery, key: func(c *changed) owner { return c.owner },
+			due: func(_ context.Context, wanted func(owner) bool) ([]changed, error) {
+				return s.syntheses.due(s.cfg.Clock(), wanted), nil
+			},
+			word: (*Store).synthesize,
+		}))
 	}
 	return jobs
+}
+
+// wordingJob is the job that words such texts.
+func wordingJob[K comparable, T any](name string, s *Store, w *wording[K, T]) background.Job {
+	return background.Job{Name: name, Every: w.every, Run: func(ctx context.Context) error { return w.do(ctx, s) }}
 }
 
 // cleanUp deletes what nobody asks for any more.
@@ -48,65 +67,51 @@ const (
 		"away what mattered: what was decided, finished, found or blocked, by whom, and what was still open at the end. Keep names and numbers. " + dataRule
 )
 
-// wordDigests has the model word paragraphs and days that rules have worded.
-func (s *Store) wordDigests(ctx context.Context) error {
-	due, err := s.DueDigests(ctx, digestsAtOnce)
+// wordDigest has the model word a paragraph or a day that rules have worded.
+func (s *Store) wordDigest(ctx context.Context, d *DueDigest) error {
+	q := Question{Purpose: "digest", Tenant: d.Tenant, Agent: d.Agent, User: d.hall.audience.user(), Instructions: paragraphInstructions}
+	if d.Daily {
+		q.Instructions = dayInstructions
+	}
+	lines := make([]string, len(d.Told), len(d.Told)+1)
+	for i, line := range d.Told {
+		lines[i] = data(line)
+	}
+	if left := d.Events - len(d.Told); left > 0 {
+		lines = append(lines, "and "+strconv.Itoa(left)+" less important things")
+	}
+	q.Text = tagged("day", []string{d.Day}) + tagged("events", lines)
+	text, err := s.askAlone(ctx, q, d.Words)
 	if err != nil {
 		return err
 	}
-	for _, d := range due {
-		q := Question{Purpose: "digest", Tenant: d.Tenant, Agent: d.Agent, User: d.hall.audience.user(), Instructions: paragraphInstructions}
-		if d.Daily {
-			q.Instructions = dayInstructions
-		}
-		lines := make([]string, len(d.Told), len(d.Told)+1)
-		for i, line := range d.Told {
-			lines[i] = data(line)
-		}
-		if left := d.Events - len(d.Told); left > 0 {
-			lines = append(lines, "and "+strconv.Itoa(left)+" less important things")
-		}
-		q.Text = tagged("day", []string{d.Day}) + tagged("events", lines)
-		text, err := s.askAlone(ctx, q, d.Words)
-		if err != nil {
-			return err
-		}
-		if _, err := s.SetDigest(ctx, d, text); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = s.SetDigest(ctx, *d, text)
+	return err
 }
 
 const profileInstructions = "Below is what an agent remembers of a person, and what they said last. Write two or three sentences, in the third person, that tell " +
 	"who they are and their role, what they are working on, and how they like to communicate. Where little is known, say little. " + dataRule
 
-// wordProfiles has the model write the profiles that are stale.
-func (s *Store) wordProfiles(ctx context.Context) error {
-	stale, err := s.StaleProfiles(ctx)
-	if err != nil {
-		return err
+// wordProfile has the model write a profile that is stale.
+func (s *Store) wordProfile(ctx context.Context, p *StaleProfile) error {
+	var known, said []string
+	for _, k := range p.Known {
+		known = append(known, "["+k.Type+"] "+data(k.Content))
 	}
-	for _, p := range stale {
-		var known, said []string
-		for _, k := range p.Known {
-			known = append(known, "["+k.Type+"] "+data(k.Content))
-		}
-		for _, text := range p.Said {
-			said = append(said, data(text))
-		}
-		text, err := s.askAlone(ctx, Question{
+	for _, text := range p.Said {
+		said = append(said, data(text))
+	}
+	text := ""
+	if len(known)+len(said) > 0 { // else there is nothing to ask about
+		var err error
+		if text, err = s.askAlone(ctx, Question{
 			Purpose: "profile", Tenant: p.Tenant, Agent: p.Agent, User: p.Audience.user(), Instructions: profileInstructions,
 			Text: tagged("person", []string{data(p.Name)}) + tagged("memories", known) + tagged("said", said),
-		}, p.Words)
-		if err != nil {
-			return err
-		}
-		if err := s.SetProfile(ctx, p, text); err != nil {
+		}, p.Words); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.SetProfile(ctx, *p, text)
 }
 
 // askAlone is ask where nobody waits. A useless reply is "": what the rules made stays.

@@ -21,46 +21,50 @@ type StaleProfile struct {
 	made int64 // when the profile was made that is stale
 }
 
+// profileKey is whose profile it is, and who may be told.
+type profileKey struct {
+	tenant, agent, person string
+	audience              Audience
+}
+
+func (p *StaleProfile) key() profileKey { return profileKey{p.Tenant, p.Agent, p.Person, p.Audience} }
+
 // selectStale lists the profiles of something that no model has made, or made for so long before the person was last seen (?1, in
 // milliseconds), of those seen last first.
 const selectStale = `SELECT p.tenant, p.agent, p.audience, p.person, p.made FROM profiles p
-	WHERE p.text <> '' AND (p.source <> 'model' OR p.seen - p.made > ?1) ORDER BY p.seen DESC LIMIT ?2`
+	WHERE p.text <> '' AND (p.source <> 'model' OR p.seen - p.made > ?1) ORDER BY p.seen DESC`
 
-// StaleProfiles lists profiles for a model to write, as many as [People] allows in one pass. What there is nothing to say
-// about is not among them.
+// StaleProfiles lists profiles for a model to write, as many as [People] allows in one pass. Of what there is nothing to say
+// about, Known and Said are empty.
 func (s *Store) StaleProfiles(ctx context.Context) ([]StaleProfile, error) {
-	out, err := s.staleProfiles(ctx)
-	if err == nil {
-		for i := range out {
-			if err = s.describe(ctx, &out[i]); err != nil {
-				break
-			}
-		}
+	return s.staleProfiles(ctx, func(profileKey) bool { return true })
+}
+
+func (s *Store) staleProfiles(ctx context.Context, wanted func(profileKey) bool) ([]StaleProfile, error) {
+	out, err := s.listStale(ctx, wanted)
+	for i := 0; i < len(out) && err == nil; i++ {
+		err = s.describe(ctx, &out[i])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("looking for stale profiles: %w", err)
 	}
-	full := out[:0]
-	for _, p := range out {
-		if len(p.Known)+len(p.Said) > 0 {
-			full = append(full, p)
-		}
-	}
-	return full, nil
+	return out, nil
 }
 
-func (s *Store) staleProfiles(ctx context.Context) (out []StaleProfile, err error) {
-	rows, err := s.db.Reader.QueryContext(ctx, selectStale, s.cfg.People.StaleAfter.Milliseconds(), s.cfg.People.PerPass)
+func (s *Store) listStale(ctx context.Context, wanted func(profileKey) bool) (out []StaleProfile, err error) {
+	rows, err := s.db.Reader.QueryContext(ctx, selectStale, s.cfg.People.StaleAfter.Milliseconds())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+	for len(out) < s.cfg.People.PerPass && rows.Next() {
 		p := StaleProfile{Words: s.cfg.People.Words}
 		if err := rows.Scan(&p.Tenant, &p.Agent, &p.Audience, &p.Person, &p.made); err != nil {
 			return nil, err
 		}
-		out = append(out, p)
+		if wanted(p.key()) {
+			out = append(out, p)
+		}
 	}
 	return out, rows.Err()
 }

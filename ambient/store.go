@@ -74,8 +74,9 @@ type Store struct {
 	wiped     atomic.Int64 // how often something was forgotten that texts may have been made of
 	runner    *background.Runner
 
-	broken  atomic.Pointer[error] // why the last write failed, nil when it didn't
-	dropped atomic.Int64
+	broken   atomic.Pointer[error] // why the last write failed, nil when it didn't
+	dropped  atomic.Int64
+	setAside atomic.Int64
 
 	// What follows belongs to the writer.
 	books  map[hall]*book   // emptied when a transaction fails

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/understudy-ai/understudy/internal/background"
 )
 
 // This file is about what a model makes of what memory knows. Its text is shown as long as it is of what is known now; else
@@ -72,16 +70,22 @@ func (y *syntheses) mark(key owner, now time.Time, made bool) {
 	}
 }
 
-// due lists what has been quiet for long enough.
-func (y *syntheses) due(now time.Time) (out []owner, since []time.Time) {
+// changed is whose knowledge changed, and when it last did.
+type changed struct {
+	owner owner
+	since time.Time
+}
+
+// due lists what has been quiet for long enough, of what is wanted.
+func (y *syntheses) due(now time.Time, wanted func(owner) bool) (out []changed) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for key, c := range y.changed {
-		if now.Sub(c.last) >= synthesisDebounce || now.Sub(c.first) >= synthesisPatience {
-			out, since = append(out, key), append(since, c.last)
+		if (now.Sub(c.last) >= synthesisDebounce || now.Sub(c.first) >= synthesisPatience) && wanted(key) {
+			out = append(out, changed{key, c.last})
 		}
 	}
-	return out, since
+	return out
 }
 
 // settle takes a scope from what changed, unless it has changed again since.
@@ -168,20 +172,12 @@ const knowledgeInstructions = "Below is what an agent knows, as a list. Write 10
 	"sentence on what is contradictory or missing, if the list shows any. " + dataRule
 
 // synthesize has the model put into words what changed.
-func (s *Store) synthesize(ctx context.Context) error {
-	keys, since := s.syntheses.due(s.cfg.Clock())
-	var errs []error
-	for i, key := range keys {
-		switch err := s.synthesizeOne(ctx, key); {
-		case errors.Is(err, background.ErrBudget) || ctx.Err() != nil:
-			return err
-		case err != nil:
-			errs = append(errs, err)
-		default:
-			s.syntheses.settle(key, since[i])
-		}
+func (s *Store) synthesize(ctx context.Context, c *changed) error {
+	err := s.synthesizeOne(ctx, c.owner)
+	if err == nil {
+		s.syntheses.settle(c.owner, c.since)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (s *Store) synthesizeOne(ctx context.Context, key owner) error {

@@ -39,6 +39,7 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	}
 	a.metrics.Gauge("ambient_queue", "Notes of what surrounds conversations that wait to be written.", func() float64 { return float64(a.ambient.QueueLen()) })
 	a.metrics.Counter("ambient_lost_total", "Notes given up because the queue was full or the file refused them.", func() float64 { return float64(a.ambient.Lost()) })
+	a.metrics.Counter("ambient_set_aside_total", "Times that a text had to wait because the background's model failed on it.", func() float64 { return float64(a.ambient.SetAside()) })
 	a.metrics.Gauge("ambient_up", "1: the file of what surrounds conversations can be used; 0: it can't, and notes wait.", func() float64 { return up(a.ambient.Check) })
 	return nil
 }
