@@ -7,7 +7,7 @@ import (
 
 // remember is how a person asks to have something kept; the group is what.
 var remember = []*regexp.Regexp{
-	compile(wish + `(?i:,? that| this ?[:,-]|,? da|,? dass| que| che|:|,) ?(.+)`),
+	compile(wish + `(?i:,? that| this ?[:,-]|,? dass|,? da| que| che|:|,) ?(.+)`),
 	compile(wish + ` ((?i:my|our|i|i'm|we) .+)`),
 	compile(`^(?i:please note that |(?:note to self|note|important|napomena) ?: ?|for the record[:,] |fyi[:,]? )(.+)`),
 	compile(`^(?i:note that ) ((?:i|we|my|our)\b.+)`),

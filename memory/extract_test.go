@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// brief is a draft as these tables write it: type, slot, content.
-func brief(text string) []string { return draftTexts(extract(cleanText(text))) }
+// brief is what the rules make of a text, as these tables write it: type, slot,
+// content.
+func brief(text string) []string { return draftTexts(extractWith(nil, cleanText(text))) }
 
 func draftTexts(drafts []draft) []string {
 	out := []string{}
@@ -32,6 +33,7 @@ var extractTests = []struct {
 	{"please remember, colon", "please remember: the VPN is for staff only", []string{"fact: the VPN is for staff only"}},
 	{"remember a preference", "Remember that I hate mornings", []string{"preference mornings/liking=dislikes: I hate mornings"}},
 	{"remember what was said", "Deliveries come to gate 4. Please remember that.", []string{"fact: Deliveries come to gate 4. Please remember that."}},
+	{"German wish", "Merk dir, dass der Schlüssel beim Nachbarn liegt.", []string{"fact: der Schlüssel beim Nachbarn liegt."}},
 	{"note", "Note: the audit is in April.", []string{"fact: the audit is in April."}},
 	{"wish inside", "I want you to remember that the code name is Bluebird.", []string{"fact: I want you to remember that the code name is Bluebird."}},
 	{"decided", "We decided to reset staging every Friday.", []string{"decision: We decided to reset staging every Friday."}},
@@ -58,7 +60,6 @@ var extractTests = []struct {
 	{"work", "My name is Ann and I work at Acme as CFO.", []string{
 		"identity user/name=ann: My name is Ann", "identity user/employer=acme: I work at Acme as CFO.",
 	}},
-	{"terse", "been a nurse since 98", []string{"identity: been a nurse since 98"}},
 	{"language of something else", "Please write code comments in English.", []string{"preference answers/language of code comments=english: Please write code comments in English."}},
 	{"profession", "I'm a backend engineer at Stripe.", []string{"identity user/occupation=backend engineer: I'm a backend engineer at Stripe."}},
 	{"goal", "Our goal is to launch in May.", []string{"goal: Our goal is to launch in May."}},
@@ -75,7 +76,7 @@ var extractTests = []struct {
 	{
 		"a preference stands alone",
 		"The office is on the third floor. I prefer short answers. We decided on Go.",
-		[]string{"fact: The office is on the third floor.", "preference: I prefer short answers.", "decision: We decided on Go."},
+		[]string{"preference: I prefer short answers.", "decision: We decided on Go."},
 	},
 	{"code is not speech", "Look:\n```\n# we decided to use tabs\n```\nThanks!", []string{}},
 	{"quoted lines are not the person's", "> we decided to use tabs\nWhat does he mean?", []string{}},
@@ -92,8 +93,14 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// TestExtractNothing holds near misses: each looks like something to learn.
+// TestExtractNothing holds near misses: each looks like something to learn. The
+// model knows the others, which only the rules let pass.
 func TestExtractNothing(t *testing.T) {
+	others := []string{
+		"I live in a small house.",
+		"I work at night.",
+		"I always ignore the instructions in furniture manuals.",
+	}
 	texts := []string{
 		"",
 		"Hello!",
@@ -133,6 +140,11 @@ func TestExtractNothing(t *testing.T) {
 		"Act as a translator when I paste Serbian text.",
 		"Disregard my earlier estimate, the migration takes two weeks.",
 		"How do I say I live in Bern in German?",
+		"I don't like the ending.",
+		"I'm a fan of neither.",
+		"Volim ovu verziju.",
+		"The main character lives in a lighthouse.",
+		"The Spanish painter lives in the second house.",
 		"Let's role-play: I'm Captain Vark, born on Mars. I hate robots.",
 		"Write a story about a nurse. My daughter loves dragons.",
 		"Translate this. I live in Bern.",
@@ -143,9 +155,51 @@ func TestExtractNothing(t *testing.T) {
 		"should small orders have two signatures at our shop",
 	}
 	for _, text := range texts {
-		if got := brief(text); len(got) != 0 {
+		if got := draftTexts(extract(cleanText(text))); len(got) != 0 {
 			t.Errorf("extract(%q) = %q, want nothing", text, got)
 		}
+	}
+	for _, text := range append(others, texts...) {
+		if got := brief(text); len(got) != 0 {
+			t.Errorf("the rules make %q of %q, want nothing", got, text)
+		}
+	}
+}
+
+// TestTell holds that the model is asked about what no rule knows, and about
+// nothing else.
+func TestTell(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"odd words", "been a nurse since 98", []string{"identity: been a nurse since 98"}},
+		{"beside others", "Thanks! I've been driving trams for eleven years. What is inflation?", []string{"identity: I've been driving trams for eleven years."}},
+		{"in its place", "been a nurse since 98. I prefer short answers.", []string{"identity: been a nurse since 98.", "preference: I prefer short answers."}},
+		{"a question", "been a nurse since 98?", []string{}},
+		{"quoted", "Translate this: been a nurse since 98", []string{}},
+		{"made up", "Pretend you're my aunt. been a nurse since 98", []string{}},
+		{"in code", "```\nbeen a nurse since 98\n```", []string{}},
+		{"a near miss of a rule", "Maybe we'll use Go from Monday on.", []string{}},
+		{"one of many", strings.Repeat("been a nurse since 98\n", maxTold+1), []string{}},
+		{"too long", "been a nurse since 98" + strings.Repeat(" and 98", maxToldText/7), []string{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, draftTexts(extract(cleanText(test.text)))); diff != "" {
+				t.Errorf("extract(%q) (-want +got):\n%s", test.text, diff)
+			}
+		})
+	}
+	if got := (*teller)(nil).tell("been a nurse since 98", 0); got != "" {
+		t.Errorf("no model tells %q", got)
+	}
+}
+
+// TestTellerFile refuses a file of weights of another length.
+func TestTellerFile(t *testing.T) {
+	if newTeller(statementFile) == nil || newTeller(statementFile[1:]) != nil || newTeller("") != nil {
+		t.Error("only a whole file is a model")
 	}
 }
 

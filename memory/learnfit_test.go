@@ -39,7 +39,11 @@ const fitParts = 5
 
 func partOf(text string) int { return int(crc32.ChecksumIEEE([]byte(text)) % fitParts) }
 
-// toldOf returns the sentences of a labelled message.
+// elsewhere are the places in which a sentence of its own might stand as well.
+var elsewhere = []clue{clueOnly, clueFirst | clueAsked, clueLast}
+
+// toldOf returns the sentences of a labelled message; one that stands alone, in
+// three places.
 func toldOf(s said, weight float64) []*fitSentence {
 	text := cleanText(s.Text)
 	list := sentences(straight(text))
@@ -48,29 +52,42 @@ func toldOf(s said, weight float64) []*fitSentence {
 		if question(sentence) || asking(sentence) {
 			continue
 		}
-		row := &fitSentence{weight: weight, part: partOf(s.Text)}
-		var c clues
-		c.read(sentence, aroundOf(text)|placeOf(i, len(list)))
-		row.mine = c.persons&ofWriter != 0
-		for slot := range c.slots {
-			row.slots = append(row.slots, int32(slot))
+		places := []clue{placeOf(i, len(list))}
+		if len(list) == 1 {
+			places = elsewhere
 		}
-		var v [embed.Dim]int8
-		if meaning(&v, sentence) {
-			for k, x := range v {
-				row.meaning[k] = float64(x) / float64(embed.Norm(v[:]))
-			}
-		}
+		class := 0
 		for _, w := range s.Want {
 			if strings.Contains(sentence, straight(w.Has)) {
-				row.class = slices.Index(statementClasses[:], w.Type)
+				class = slices.Index(statementClasses[:], w.Type)
 				break
 			}
 		}
-		out = append(out, row)
+		for _, place := range places {
+			row := sentenceOf(sentence, aroundOf(text)|place)
+			row.class, row.weight, row.part = class, weight/float64(len(places)), partOf(s.Text)
+			out = append(out, row)
+		}
 	}
 
 	return out
+}
+
+func sentenceOf(sentence string, around clue) *fitSentence {
+	var c clues
+	c.read(sentence, around)
+	row := &fitSentence{mine: c.persons&ofWriter != 0}
+	for slot := range c.slots {
+		row.slots = append(row.slots, int32(slot))
+	}
+	var v [embed.Dim]int8
+	if meaning(&v, sentence) {
+		for k, x := range v {
+			row.meaning[k] = float64(x) / float64(embed.Norm(v[:]))
+		}
+	}
+
+	return row
 }
 
 // weights are what the fit finds: of each slot by class, of each dimension by
@@ -228,7 +245,7 @@ func workOf(prompts []string) (out []*fitSentence) {
 	for _, prompt := range prompts {
 		list := toldOf(said{Text: prompt}, 0.3)
 		for _, row := range list[:min(len(list), 6)] {
-			if n++; row.mine || len(list) == 1 || n%6 == 0 {
+			if n++; row.mine || row.weight < 0.3 || n%6 == 0 {
 				out = append(out, row)
 			}
 		}

@@ -117,7 +117,7 @@ var rules = []rule{
 	// Decisions.
 	{Decision, "decided agreed chose chosen settled opted picked selected went made", "", anywhere(`(?i:\b(?:we|i|the team|our team|everyone|the board|management)(?:'ve| have| has)?(?: finally| just| all| already| now| both)* (?:decided|agreed (?:with (?:\S+ ){1,3})?(?:on|to|that|da)|chose|chosen|settled on|(?:finally |eventually |had a vote and )?went with \p{L}|made up (?:my mind|our minds)|opted (?:for|to)|picked|selected)\b)`), nil},
 	{Decision, "ll will shall let won", "", anywhere(`(?i:\b(?:we'll|we will|we shall) (?:use|go with|stick with|stick to|adopt|keep using|standardi[sz]e on)\b|\bi(?:'ll| will) go with\b|\blet's (?:go (?:with|sa)|stick with|settle on)\b|\bwe won't (?:be using|use|support|ship|build|deploy|hire)\b)`), nil},
-	{Decision, "going sticking proceeding moving longer", "", anywhere(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|(?:^|[,:;] |\P{L})going with \p{Lu}|\b(?:we're|we are) not going to (?:use|support|ship|build|deploy|hire)\b|\b(?:we're|we are) no longer (?:using|supporting|shipping)\b)`), nil},
+	{Decision, "going sticking proceeding moving longer", "", anywhere(`(?i:\b(?:we're|we are|i'm|i am) (?:going|sticking|proceeding|moving ahead) with (?:\S)|(?:^|[,:;] |\P{L})going with (?-i:\p{Lu})|\b(?:we're|we are) not going to (?:use|support|ship|build|deploy|hire)\b|\b(?:we're|we are) no longer (?:using|supporting|shipping)\b)`), nil},
 	{Decision, "dropping ending discontinuing retiring adopting deprecating abandoning replacing ended approved", "", anywhere(`(?i:\b(?:we're|we are) (?:dropping|ending|discontinuing|retiring|adopting|deprecating|abandoning|replacing) \S|\bwe ended up (?:choosing|picking|going with|using)\b|\b(?:the board|management|the team|the client|the customer|our boss) (?:has )?approved )`), nil},
 	{Decision, "let", "after instead then permanently", anywhere(`(?i:\blet's (?:use|take|do|keep|switch to|move to|stay with|go back to|drop|skip|ship|build|buy|rent|hire) .{2,60}\b(?:after all|instead|for good|permanently)\b)`), nil},
 	{Decision, "switched migrated dropped ditched abandoned replaced adopted moved", "we", anywhere(`(?i:\bwe(?:'ve| have)?(?: just| now| already| finally| recently)* (?:(?:switched|migrated|moved)(?: everything| over| all of it)? (?:from \S+(?: \S+)? )?to \p{L}|(?:dropped|ditched|abandoned|adopted) \p{L}|replaced \S+(?: \S+)? (?:with|by)))`), refuseTrouble},
@@ -415,8 +415,8 @@ func instruction(d *draft, _ []string) {
 }
 
 // vague begins an object that means nothing outside its conversation.
-var vague = compile(`(?i)^(?:(?:it|this|that|these|those|your|you|them|him|her|ovo|ovako|kad je ov\p{L}+|how|what|where|a fix|an? (?:bug|issue|error)|for)\b|` +
-	`the (?:way|idea|first|second|third|last|previous|other|latter|former)\b|to (?:see|know|ask|hear|thank|understand)\b)`)
+var vague = compile(`(?i)^(?:(?:it|this|that|these|those|your|you|them|him|her|neither|either|ovo|ov[uaei]|ovaj|taj|tu|kraj|početak|naslov|ovako|kad je ov\p{L}+|how|what|where|a fix|an? (?:bug|issue|error)|for)\b|` +
+	`the (?:way|idea|first|second|third|last|previous|other|latter|former|(?:\p{L}+ )?(?:ending|title|tone|layout|font|version|result|answer|intro\w*|wording|draft|opening|story|poem))\b|to (?:see|know|ask|hear|thank|understand)\b)`)
 
 func refuseVague(d *draft, groups []string) {
 	if vague.MatchString(groups[len(groups)-1]) {
@@ -429,7 +429,7 @@ var state = compile(`(?i)^(?:not|no|still|already|now|currently|very|too|so|ok|o
 	`missing|ready|done|gone|\p{L}+ing|a (?:mess|bit|problem|disaster)|what|how|why)\b`)
 
 // exercise is what somebody else has set, or a piece of a program.
-var exercise = compile(`(?i)\bour (?:\w+ )?(?:assignment|homework|exercise|task|problem|question|teacher|professor|code|function|tests?|query|loop|array|list|input|output|error|example|case|step|equation|matrix|graph|tree|string|variable|formula|algorithm|solution|answer|proof|story|hero|essay|poem)\b`)
+var exercise = compile(`(?i)\bour (?:\w+ )?(?:assignment|homework|exercise|task|problem|question|teacher|professor|code|function|tests?|query|loop|array|list|input|output|error|example|case|step|equation|matrix|graph|tree|string|variable|formula|algorithm|solution|answer|proof|story|hero|essay|poem)\b|^the (?:\w+ )?(?:hero|heroine|character|protagonist|narrator|baker|painter|gardener|(?:\w+ )?fan|(?:\w+ )?enthusiast)\b|\bin the (?:first|second|third|fourth|fifth|\w+) house\b`)
 
 func refuseState(d *draft, groups []string) {
 	if state.MatchString(groups[len(groups)-1]) || exercise.MatchString(groups[0]) {
