@@ -42,22 +42,38 @@ func extract(text string) []draft { return extractWith(statementModel, text) }
 
 // extractWith is extract with a model, or by the rules alone if that is nil.
 func extractWith(model *teller, text string) []draft {
-	if set := triggered(text); model == nil && set.empty() && !inCyrillic(text) {
+	set := triggered(text)
+	ruled := !set.empty() || inCyrillic(text)
+	if model == nil && !ruled {
 		return nil
 	}
-	all := sentences(straight(text))
-	if posed(text, all) {
+	list := sentences(straight(text))
+	if posed(text, list) {
 		return nil
 	}
-	var list []string
+	list = beforeStage(text, list)
+	var kept []draft
+	used := make([]bool, len(list))
+	if ruled {
+		list, kept, used = extractByRules(text, list)
+	} else {
+		kept = make([]draft, len(list))
+	}
+	model.complete(text, list, used, kept)
+
+	return slices.DeleteFunc(kept, func(d draft) bool { return d.typ == "" })
+}
+
+// extractByRules returns the sentences of a message, cut into clauses where
+// those stand alone, what the rules make of each, and which of them they have
+// used or refused.
+func extractByRules(text string, all []string) (list []string, kept []draft, used []bool) {
 	var drafts []draft
-	for _, s := range beforeStage(all) {
+	for _, s := range all {
 		parts, found := classifyParts(s)
 		list, drafts = append(list, parts...), append(drafts, found...)
 	}
-
-	kept := make([]draft, len(list))
-	used := make([]bool, len(list))
+	kept, used = make([]draft, len(list)), make([]bool, len(list))
 	for i, d := range drafts {
 		switch {
 		case d.typ == "" || used[i]:
@@ -73,9 +89,8 @@ func extractWith(model *teller, text string) []draft {
 	for i, d := range drafts {
 		used[i] = used[i] || d.refused
 	}
-	model.complete(text, list, used, kept)
 
-	return slices.DeleteFunc(kept, func(d draft) bool { return d.typ == "" })
+	return list, kept, used
 }
 
 // straight makes apostrophes straight.

@@ -16,13 +16,17 @@ var staged = compile(`(?i)\b(?:role-?play(?:ing)?|thought experiment|once upon a
 var stagedWords = []string{
 	"play", "thought experiment", "upon a time", "knock knock", "hypothet", "puzzle", "teaser", "riddle", "imagin", "pretend", "suppose", "picture this", "zamisli",
 	"recimo", "stell dir", "story", "dialog", "scene", "script", "tale", "joke", "novel", "chapter", "character", "translate", "summari", "proofread", "rewrite",
-	"phrase", "shorten", "correct", "prevedi", "ispravi", "skrati", "sažmi",
+	"phrase", "shorten", "correct", "prevedi", "ispravi", "skrati", "sazmi",
 }
 
-// beforeStage returns the sentences up to the first that stages something.
-func beforeStage(list []string) []string {
+// beforeStage returns the sentences of a message up to the first that stages
+// something.
+func beforeStage(message string, list []string) []string {
+	if !containsAny(fold(message), stagedWords) {
+		return list
+	}
 	for i, s := range list {
-		if containsAny(fold(s), stagedWords) && staged.MatchString(s) {
+		if staged.MatchString(s) {
 			return list[:i]
 		}
 	}

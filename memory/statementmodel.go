@@ -99,7 +99,7 @@ func (t *teller) complete(message string, list []string, used []bool, kept []dra
 	}
 	around := aroundOf(message)
 	for i, s := range list {
-		if used[i] || question(s) || asking(s) || foreign(s, len(s)) {
+		if used[i] || asking(s) || question(s) || foreign(s, len(s)) {
 			continue
 		}
 		if typ := t.tell(s, around|placeOf(i, len(list))); typ != "" {
