@@ -2,14 +2,20 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
 )
+
+// forgetTimeout bounds a forgetting. It has to go through, also where there is
+// much to forget in a large store, and a part of it alone is of no use.
+const forgetTimeout = 5 * time.Minute
 
 // forgetUser is DELETE /api/users/{id}?agent=&tenant=; without an agent
 // everywhere. What conversations of that user were told ends, too, and so does
@@ -19,7 +25,7 @@ func (s *Server) forgetUser(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), forgetTimeout)
 	defer cancel()
 	tenant, agent := adminTenant(c), query(c, "agent", "")
 	forgotten := 0
@@ -30,12 +36,10 @@ func (s *Server) forgetUser(c *fiber.Ctx) error {
 	}
 	var erased ambient.Erased
 	if s.cfg.People != nil {
-		if erased, err = s.cfg.People.EraseUser(ctx, tenant, user, agent); err != nil {
-			return err
-		}
+		erased, err = s.cfg.People.EraseUser(ctx, tenant, user, agent)
 	}
 	s.forgets.Add(1)
-	if err := s.drop(ctx, ToldOf(tenant, user, agent, erased)); err != nil {
+	if err = errors.Join(err, s.drop(ctx, ToldOf(tenant, user, agent, erased))); err != nil {
 		return err
 	}
 	return c.JSON(fiber.Map{"forgotten": forgotten, "erased": erased.Rows})

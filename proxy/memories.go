@@ -131,19 +131,18 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), forgetTimeout)
 	defer cancel()
-	if err := s.cfg.Memories.Forget(ctx, scope, id); err != nil {
+	tenant, agent := adminTenant(c), query(c, "agent", "default")
+	if err = s.cfg.Memories.Forget(ctx, scope, id); err != nil {
 		return memoryError(err)
 	}
 	if s.cfg.Ambient != nil {
-		if err := s.cfg.Ambient.EraseMade(ctx, adminTenant(c), query(c, "agent", "default"), id); err != nil {
-			return err
-		}
+		err = s.cfg.Ambient.EraseMade(ctx, tenant, agent, id)
 	}
 	s.forgets.Add(1)
-	err = s.drop(ctx, ToldOfMemory(adminTenant(c), query(c, "agent", "default"), id))
-	if err != nil {
+	// The memory is gone: whoever asks again is told so, and nothing more.
+	if err = errors.Join(err, s.drop(ctx, ToldOfMemory(tenant, agent, id))); err != nil {
 		return err
 	}
 	return c.JSON(fiber.Map{"forgotten": 1})

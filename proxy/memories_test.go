@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
 )
@@ -250,6 +252,49 @@ func TestForgetWhileAsking(t *testing.T) {
 		m.during = nil
 		if asked() {
 			t.Errorf("%s: a later request says it", path)
+		}
+	}
+}
+
+// faulty are surroundings that can't erase anything.
+type faulty struct {
+	proxy.Ambient
+	proxy.People
+}
+
+func (faulty) EraseMade(context.Context, string, string, string) error {
+	return errors.New("the file is locked")
+}
+
+func (faulty) EraseUser(context.Context, string, string, string) (ambient.Erased, error) {
+	return ambient.Erased{}, errors.New("the file is locked")
+}
+
+// TestForgetDespiteFault forgets while the file of surroundings can't be
+// written: the answer says so, and conversations are told no more of it.
+func TestForgetDespiteFault(t *testing.T) {
+	s := newStack(t, func(c *proxy.Config) {
+		store := surrounded(t, c)
+		c.Memories = c.Memory.(proxy.Memories)
+		c.Ambient, c.People = faulty{Ambient: store}, faulty{People: store}
+	})
+	for _, path := range []string{"/api/memories/%s?user=ana", "/api/users/ana"} {
+		added := s.send("POST", "/api/memories", `{"user":"ana","type":"preference","content":"I prefer PostgreSQL."}`)
+		if strings.Contains(path, "%s") {
+			path = fmt.Sprintf(path, gjson.Get(added.body, "id").String())
+		}
+		told := func() bool {
+			s.post(ask("auto", "Which database do you suggest?"), "X-User-Id: ana", "X-Session-Id: "+path)
+			return strings.Contains(s.sentText(), "PostgreSQL")
+		}
+		if !told() {
+			t.Fatal("it is not told at all")
+		}
+		if got := s.send("DELETE", path, ""); got.status != 500 {
+			t.Errorf("forgetting = %d %s, want a 500", got.status, got.body)
+		}
+		if told() {
+			t.Errorf("%s: it is told still", path)
 		}
 	}
 }

@@ -269,10 +269,7 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 			}
 			told = proxy.ToldOf(f.tenant, f.user, agent, erased)
 		}
-		if err == nil {
-			err = dropPrompts(ctx, filepath.Dir(path), told)
-		}
-		if err != nil {
+		if err = errors.Join(err, dropPrompts(ctx, filepath.Dir(path), told)); err != nil {
 			return err
 		}
 		if f.json {
