@@ -111,12 +111,27 @@ func (s *Store) learn(exchanges []Exchange) {
 	}
 }
 
-// process writes lessons. A file that can't be written at all is tried again
-// until the store is closed, while the queue takes what it can. When otherwise
-// the whole doesn't go through, each lesson is tried alone, so that a bad one
-// takes no other with it.
+// process writes lessons. When the whole doesn't go through, each lesson is
+// tried alone, so that a bad one takes no other with it.
 func (s *Store) process(lessons []lesson) {
-	var err error
+	err := s.keep(lessons)
+	if err != nil && len(lessons) > 1 && !sqlite.Unavailable(err) {
+		err = nil
+		for i := range lessons {
+			err = errors.Join(err, s.keep(lessons[i:i+1]))
+		}
+	}
+	if err != nil {
+		s.broken.Store(&err)
+		s.cfg.Logger.Error("learning", "error", err)
+	} else if s.broken.Swap(nil) != nil {
+		s.cfg.Logger.Info("memory can be used again")
+	}
+}
+
+// keep is writeAll, tried again until the store is closed while the file can't
+// be written at all. The queue takes what it can meanwhile.
+func (s *Store) keep(lessons []lesson) (err error) {
 	s.queue.Retry(func() bool {
 		err = s.writeAll(lessons)
 		if !s.failed(err) && (err == nil || len(lessons) > 0) {
@@ -126,23 +141,13 @@ func (s *Store) process(lessons []lesson) {
 
 		return false
 	})
-	if err != nil && len(lessons) > 1 && !sqlite.Unavailable(err) {
-		err = nil
-		for i := range lessons {
-			err = errors.Join(err, s.writeAll(lessons[i:i+1]))
+	if sqlite.Unavailable(err) { // closing: they are lost
+		for range lessons {
+			s.cfg.OnLearned("", "failed")
 		}
 	}
-	if err != nil {
-		if sqlite.Unavailable(err) { // closing: they are lost
-			for range lessons {
-				s.cfg.OnLearned("", "failed")
-			}
-		}
-		s.broken.Store(&err)
-		s.cfg.Logger.Error("learning", "error", err)
-	} else if s.broken.Swap(nil) != nil {
-		s.cfg.Logger.Info("memory can be used again")
-	}
+
+	return err
 }
 
 // writeAll learns the lessons in one transaction and reports what became of it.

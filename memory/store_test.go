@@ -587,3 +587,41 @@ func TestManyAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFullAmidBadBatch fills the disk while the lessons of a batch with a bad
+// one are tried alone: those that are left wait for room.
+func TestFullAmidBadBatch(t *testing.T) {
+	var s *Store
+	failed := 0
+	s = openStore(t, func(cfg *Config) {
+		cfg.Capture = CaptureFacts
+		cfg.OnLearned = func(typ Type, what string) {
+			if what == "failed" {
+				failed++
+			} else if _, err := s.db.Writer.Exec("PRAGMA max_page_count = 1"); err != nil { // until the file is opened anew
+				t.Error(err)
+			}
+		}
+	})
+	const trigger = `CREATE TRIGGER bad BEFORE INSERT ON memories WHEN NEW.content LIKE '%spinet%' BEGIN SELECT RAISE(ABORT, 'no'); END`
+	if _, err := s.db.Writer.Exec(trigger); err != nil {
+		t.Fatal(err)
+	}
+	scope := scopeOf(t, "ann")
+	want := []string{"We decided to sell the spinet."}
+	for i := range 40 {
+		want = append(want, fmt.Sprintf("We decided to buy piano %d%s.", i, strings.Repeat(" and more", 40)))
+	}
+	var lessons []lesson
+	for _, text := range want {
+		l, ok := s.read(Exchange{Scope: scope, At: noon, UserText: text})
+		if !ok {
+			t.Fatalf("%q teaches nothing", text)
+		}
+		lessons = append(lessons, l)
+	}
+	s.process(lessons)
+	if got := list(t, s, scope, Filter{}); len(got) != len(want)-1 || failed != 1 {
+		t.Errorf("%d memories of %d are there, %d failed; want all but one", len(got), len(want), failed)
+	}
+}
