@@ -51,6 +51,9 @@ var (
 	// ErrType says that a memory type is not one of [Types].
 	ErrType = errors.New("unknown memory type")
 
+	// ErrProfile says that a scoring profile is none of those of [Query].
+	ErrProfile = errors.New("unknown scoring profile")
+
 	// ErrCursor says that a list cursor did not come from an earlier page.
 	ErrCursor = errors.New("bad cursor")
 

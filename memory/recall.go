@@ -93,10 +93,16 @@ func (s *Store) Recall(ctx context.Context, scope Scope, q Query) (Recalled, err
 }
 
 // Search is Recall with its results in one list: of what is pinned, only the
-// answer to a question about oneself. It waits for the scope's index.
+// answer to a question about oneself. It waits for the scope's index. It errs
+// with [ErrScope] or [ErrProfile], or what the file says.
 func (s *Store) Search(ctx context.Context, scope Scope, q Query) ([]Item, error) {
 	if err := scope.check(); err != nil {
 		return nil, fmt.Errorf("searching memories: %w", err)
+	}
+	switch q.Profile {
+	case "", "balanced", "recent", "important", "connected":
+	default:
+		return nil, fmt.Errorf("searching memories: %w %q", ErrProfile, clip(q.Profile, maxLabel))
 	}
 
 	r := s.parse(q)

@@ -194,7 +194,7 @@ func memoryError(err error) error {
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
 		return &chat.Error{Status: 404, Code: chat.CodeNotFound, Message: "No memory in this scope has this id; agent and user say whose it is."}
-	case errors.Is(err, memory.ErrScope), errors.Is(err, memory.ErrType), errors.Is(err, memory.ErrCursor):
+	case errors.Is(err, memory.ErrScope), errors.Is(err, memory.ErrType), errors.Is(err, memory.ErrProfile), errors.Is(err, memory.ErrCursor):
 		return badQuery("", err.Error()+".")
 	}
 	return err

@@ -158,6 +158,9 @@ nonsense
 			t.Errorf("search %s = %s, want %s", query, got, want)
 		}
 	}
+	if a := s.send("POST", "/api/memories/search", `{"query":"umbrellas","profile":"important "}`); a.status != 400 || !strings.Contains(a.body, "profile") {
+		t.Errorf("an unknown profile = %d %s", a.status, a.body)
+	}
 	item := search(`{"agent":"conv-1","user":"ann","query":"umbrellas"}`).Get("0")
 	for _, field := range []string{"id", "external_id", "type", "content", "score", "why", "created_at", "valid_to", "session", "name"} {
 		if !item.Get(field).Exists() {

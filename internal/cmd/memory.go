@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/internal/sqlite"
 	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
 )
@@ -199,6 +200,9 @@ func runMemorySearch(ctx context.Context, args []string, o IO) error {
 	}
 	return f.with(ctx, o, false, func(store *memory.Store) error {
 		items, err := store.Search(ctx, scope, memory.Query{Text: query, Limit: *k, Profile: *profile, NoGate: *noGate})
+		if errors.Is(err, memory.ErrProfile) {
+			return usageError{err}
+		}
 		if err != nil {
 			return err
 		}
@@ -286,7 +290,11 @@ func runMemoryCheck(ctx context.Context, args []string, o IO) error {
 		return err
 	}
 	return f.with(ctx, o, false, func(store *memory.Store) error {
+		const mend = "put a backup in its place, or export what can be read and import it into a new one"
 		report, err := store.Verify(ctx)
+		if sqlite.Damaged(err) {
+			return hintError{err, mend}
+		}
 		if err != nil {
 			return err
 		}
@@ -306,7 +314,7 @@ func runMemoryCheck(ctx context.Context, args []string, o IO) error {
 				grouped(int64(report.Turns)), len(report.Problems))
 		}
 		if err == nil && len(report.Problems) > 0 {
-			err = hintError{fmt.Errorf("the store has %d problems", len(report.Problems)), "put a backup in its place, or export what can be read and import it into a new one"}
+			err = hintError{fmt.Errorf("the store has %d problems", len(report.Problems)), mend}
 		}
 		return err
 	})
