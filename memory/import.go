@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/google/uuid"
 
@@ -161,8 +162,14 @@ func (im *importer) read(ctx context.Context, in io.Reader, out chan<- []importe
 }
 
 // decode makes a memory of a line, as far as that needs no transaction.
-func (im *importer) decode(n int, line []byte, err error) imported {
-	row := imported{line: n}
+func (im *importer) decode(n int, line []byte, err error) (row imported) {
+	row.line = n
+	defer func() {
+		if p := recover(); p != nil { // This goroutine is nobody else's to guard.
+			im.store.cfg.Logger.Error("reading a row", "line", n, "panic", p, "stack", string(debug.Stack()))
+			row.err = errors.New("the row can't be read: a fault of ours")
+		}
+	}()
 	if row.err = err; errors.Is(err, io.EOF) {
 		row.err = nil
 	}

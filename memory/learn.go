@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -96,7 +97,7 @@ func (s *Store) Sync(ctx context.Context) error {
 func (s *Store) learn(exchanges []Exchange) {
 	var lessons []lesson
 	for _, e := range exchanges {
-		if l, ok := s.read(e); ok {
+		if l, ok := s.readSafely(e); ok {
 			lessons = append(lessons, l)
 		}
 	}
@@ -109,6 +110,20 @@ func (s *Store) learn(exchanges []Exchange) {
 			s.cfg.Logger.Error("purging turns", "error", err)
 		}
 	}
+}
+
+// readSafely is read, without what a fault in a rule does to the process:
+// anybody may write the text that meets it.
+func (s *Store) readSafely(e Exchange) (l lesson, ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.OnLearned("", "failed")
+			s.cfg.Logger.Error("reading an exchange", "panic", p, "stack", string(debug.Stack()))
+			ok = false
+		}
+	}()
+
+	return s.read(e)
 }
 
 // process writes lessons. When the whole doesn't go through, each lesson is

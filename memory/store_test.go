@@ -625,3 +625,44 @@ func TestFullAmidBadBatch(t *testing.T) {
 		t.Errorf("%d memories of %d are there, %d failed; want all but one", len(got), len(want), failed)
 	}
 }
+
+// TestFaultOfARule has reading a text panic: nothing else is lost with it.
+func TestFaultOfARule(t *testing.T) {
+	failed := 0
+	var broken atomic.Bool
+	s := openStore(t, func(cfg *Config) {
+		cfg.Zone = func(agent string) *time.Location {
+			if agent == "bad" {
+				panic("no such zone")
+			}
+			return nil
+		}
+		cfg.Clock = func() time.Time {
+			if broken.Load() {
+				panic("no such time")
+			}
+			return noon
+		}
+		cfg.OnLearned = func(_ Type, what string) {
+			if what == "failed" {
+				failed++
+			}
+		}
+	})
+	good, bad := scopeOf(t, "ann"), scopeIn(t, "bad", "ann")
+	s.learn([]Exchange{
+		{Scope: bad, At: noon, UserText: "I need to call the bank tomorrow."},
+		{Scope: good, At: noon, UserText: "I need to call the mill tomorrow."},
+	})
+	if got := len(list(t, s, good, Filter{})) + 10*len(list(t, s, bad, Filter{})) + 100*failed; got != 101 {
+		t.Errorf("learned and failed: %d, want 101", got)
+	}
+
+	broken.Store(true)
+	defer broken.Store(false)
+	rows := `{"content":"Without a time."}` + "\n" + `{"content":"With one.","created_at":"2026-03-01T12:00:00Z"}`
+	report, err := s.Import(t.Context(), good, strings.NewReader(rows), ImportOptions{})
+	if err != nil || report.Stored != 1 || report.Invalid != 1 {
+		t.Errorf("Import = %+v, %v", report, err)
+	}
+}
