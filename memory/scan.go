@@ -75,7 +75,7 @@ const codedScore = 0.4
 
 // maxOdds is what the model's log odds may be. Of people's talk 0.6 % is above;
 // docs/MEMORY.md has what it costs and brings.
-const maxOdds = 1.25
+const maxOdds = 0.5
 
 // judge scores a text as it stands, by the rules and, if told to, by the model,
 // and returns the classes of words in it.

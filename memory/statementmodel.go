@@ -33,6 +33,10 @@ const (
 	// maxToldText bounds a sentence, in bytes.
 	maxToldText = 400
 
+	// minStatementFeatures is taken for the number of features of a sentence
+	// that has fewer.
+	minStatementFeatures = 20
+
 	// minTold and minTyped bound the probability that a sentence tells anything,
 	// and that of the type it is given; minPersonal is the latter for what is
 	// brought into every prompt.
@@ -153,7 +157,7 @@ func (t *teller) chances(sentence string, around clue) (p [classes]float64) {
 	if known {
 		length = embed.Norm(v[:])
 	}
-	root := float32(math.Sqrt(float64(max(n, minThreatFeatures))))
+	root := float32(math.Sqrt(float64(max(n, minStatementFeatures))))
 	all := 0.0
 	for k := range p {
 		z := t.bias[k] + t.scale*float32(sum[k])/root

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ const (
 
 	// minThreatFeatures is taken for the number of features of a text that has
 	// fewer, so that one word alone says little.
-	minThreatFeatures = 20
+	minThreatFeatures = 60
 )
 
 // threatFile holds scale and bias (float32, little-endian), then a signed byte
@@ -70,17 +71,35 @@ func (m *linear) score(folded string, seen class) float32 {
 	return m.bias + m.scale*float32(sum)/float32(math.Sqrt(float64(max(n, minThreatFeatures))))
 }
 
-// themes are themeWords by word.
-var themes = func() map[string]theme {
-	out := map[string]theme{}
-	for _, list := range themeWords {
-		for word := range strings.FieldsSeq(list.words) {
-			out[word] |= list.theme
+// theme is a set of subjects that words belong to, as bits.
+type theme uint64
+
+// themesFile lists words by their themes, in two dozen languages: a name with a
+// colon, then words, and so on. What a sentence with them is worth, the weights
+// say: a word may stand in several, and being here is no evidence in itself.
+//
+//go:embed themes.txt
+var themesFile string
+
+// themes are the themes of a folded word; themeNames, at most 64, are their
+// names.
+var themes, themeNames = readThemes(themesFile)
+
+func readThemes(file string) (of map[string]theme, names []string) {
+	of = map[string]theme{}
+	at := 0
+	for word := range strings.FieldsSeq(file) {
+		if name, ok := strings.CutSuffix(word, ":"); ok {
+			if at = slices.Index(names, name); at < 0 {
+				at, names = len(names), append(names, name)
+			}
+			continue
 		}
+		of[fold(word)] |= 1 << at
 	}
 
-	return out
-}()
+	return of, names
+}
 
 // features are the slots that a text has, as bits.
 type features struct {
@@ -103,9 +122,12 @@ const (
 	kindFirst
 	kindClass
 	noWord
+
+	kindOrder = kindWord - 7919
+	kindBegin = kindOrder - 7919
 )
 
-// hash is FNV-1a.
+// hashOf is FNV-1a.
 func hashOf(basis uint32, text string) uint32 {
 	for i := range len(text) {
 		basis = (basis ^ uint32(text[i])) * 16777619
@@ -114,6 +136,7 @@ func hashOf(basis uint32, text string) uint32 {
 	return basis
 }
 
+// mix is the same of two numbers.
 func mix(basis, a, b uint32) uint32 {
 	for _, x := range [...]uint32{a, b} {
 		for range 4 {
@@ -151,6 +174,7 @@ func (f *features) read(folded string, seen class) {
 	}
 	f.end()
 	f.meet(f.first, f.all, kindFirst)
+	f.meet(f.first, 1, kindBegin)
 	for ; seen != 0; seen &= seen - 1 {
 		f.add(mix(kindClass, uint32(trailing(seen)), 0))
 	}
@@ -189,16 +213,25 @@ func (f *features) word(word string) {
 		return
 	}
 	f.token(hashOf(kindWord, word))
-	t := themes[word]
-	if f.words++; f.last == noWord {
-		f.first |= t
-	}
-	f.sentence |= t
+	f.theme(themes[word])
+	f.words++
 	f.last = hashOf(kindWord, word)
 	for _, n := range [...]int{4, 5} {
 		f.pieces(word, n)
 	}
 }
+
+// theme takes a word's themes: each with those of the words before it.
+func (f *features) theme(t theme) {
+	if f.last == noWord {
+		f.first |= t
+	}
+	f.meet(f.sentence, t, kindOrder)
+	f.sentence |= t
+}
+
+// number tells which theme it is, the first of several.
+func (t theme) number() uint32 { return uint32(bits.TrailingZeros64(uint64(t))) }
 
 // token takes a word or pair of characters by its hash.
 func (f *features) token(hash uint32) {
@@ -227,6 +260,7 @@ func (f *features) pairs(run string) {
 		f.words++
 		hash := hashOf(kindWord, run[:n+next])
 		f.token(hash)
+		f.theme(themes[run[:n+next]])
 		f.last = hash
 		run, n = run[n:], next
 	}
@@ -235,19 +269,18 @@ func (f *features) pairs(run string) {
 // end closes a sentence.
 func (f *features) end() {
 	for rest := f.sentence; rest != 0; rest &= rest - 1 {
+		f.meet(rest&-rest, 1, kindTheme)
 		f.meet(rest&-rest, rest&(rest-1), kindThemes)
-		f.add(mix(kindTheme, uint32(rest&-rest), 0))
 	}
 	f.all |= f.sentence
 	f.sentence, f.last = 0, noWord
 }
 
-// meet takes each theme of a with each of b.
+// meet takes each theme of a with each of b; with 1 for b, each of a.
 func (f *features) meet(a, b theme, kind uint32) {
 	for ; a != 0; a &= a - 1 {
-		f.add(mix(kind, uint32(a&-a), 0))
 		for rest := b; rest != 0; rest &= rest - 1 {
-			f.add(mix(kind, uint32(a&-a), uint32(rest&-rest)))
+			f.add(mix(kind, a.number(), rest.number()))
 		}
 	}
 }
