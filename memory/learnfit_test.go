@@ -125,7 +125,9 @@ func (w weights) chances(r *fitSentence) (p [classes]float64) {
 	return p
 }
 
-func (r *fitSentence) root() float64 { return math.Sqrt(float64(max(len(r.slots), minStatementFeatures))) }
+func (r *fitSentence) root() float64 {
+	return math.Sqrt(float64(max(len(r.slots), minStatementFeatures)))
+}
 
 // fitStatements is a multinomial logistic regression over all rows.
 func fitStatements(rows []*fitSentence) weights {

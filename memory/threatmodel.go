@@ -280,7 +280,7 @@ func (f *features) end() {
 func (f *features) meet(a, b theme, kind uint32) {
 	for ; a != 0; a &= a - 1 {
 		for rest := b; rest != 0; rest &= rest - 1 {
-			f.add(mix(kind, a.number(), rest.number()))
+			f.add((kind ^ a.number()<<6 ^ rest.number()) * 2654435769) // Knuth's: mix is three times the work.
 		}
 	}
 }
