@@ -139,8 +139,8 @@ func (l *Ledger) Record(e Entry) {
 // still hope.
 const doorWait = 20 * time.Millisecond
 
-// Lost is how many entries were given up because the file could not be written
-// and the queue was full.
+// Lost is how many entries were given up: because the file could not be written
+// and the queue was full, or because it refuses them.
 func (l *Ledger) Lost() int64 { return l.dropped.Load() }
 
 // Sync waits until all that was recorded before has been written, and returns

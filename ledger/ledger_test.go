@@ -225,6 +225,30 @@ func TestBrokenFileHoldsUpNobody(t *testing.T) {
 	}
 }
 
+// TestRefusedEntry has the file refuse one entry of a batch: the others are
+// written, and that one doesn't keep what comes after it waiting.
+func TestRefusedEntry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	log := make(logs, 1)
+	l := open(t, Config{Path: path, Logger: slog.New(log)})
+	exec(t, outsider(t, path), "CREATE TRIGGER refuse BEFORE INSERT ON requests WHEN NEW.id = 'odd' BEGIN SELECT RAISE(ABORT, 'odd'); END")
+	for _, id := range []string{"a", "odd", "b"} {
+		l.Record(Entry{ID: id})
+	}
+	for range 2 {
+		if err := l.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l.Record(Entry{ID: "c"})
+	}
+	if got, want := <-log, "ledger entry lost"; got != want {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+	if n := countRows(t, path); n != 3 || l.Lost() != 1 {
+		t.Errorf("%d rows and %d lost, want 3 and 1", n, l.Lost())
+	}
+}
+
 func TestCloseSaysWhatIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, Config{Path: path, Queue: 2})

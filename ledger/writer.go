@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+
+	"github.com/understudy-ai/understudy/internal/sqlite"
 )
 
 // maxBatch bounds a transaction. A row takes some 10 µs and a commit some
@@ -50,15 +52,27 @@ func (l *Ledger) complain(err error) {
 
 // flush writes batch, and tries for as long as the ledger is open. Each batch
 // gets one whole attempt after Close has begun. Without a batch it waits for a
-// file that can't be used.
+// file that can't be used. Of entries that the file refuses it gives up those
+// that it refuses alone.
 func (l *Ledger) flush(batch []*Entry) {
 	var err error
 	l.queue.Retry(func() bool {
-		err = l.insert(batch)
+		if err = l.insert(batch); sqlite.Refused(err) {
+			return true
+		}
 		l.report(err)
 		return err == nil
 	})
-	if err != nil {
+	switch {
+	case err == nil:
+	case sqlite.Refused(err) && len(batch) > 1:
+		for i := range batch {
+			l.flush(batch[i : i+1])
+		}
+	case sqlite.Refused(err):
+		l.dropped.Add(1)
+		l.logger.Error("ledger entry lost", "request_id", batch[0].ID, "error", err)
+	default:
 		l.lost, l.lostBy = l.lost+len(batch), err
 	}
 }

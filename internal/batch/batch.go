@@ -69,7 +69,8 @@ func New[T any](size, most int, wait time.Duration) *Queue[T] {
 	}
 }
 
-// Put adds an entry. It never waits: the error is [ErrFull] or [ErrClosed].
+// Put adds an entry. It doesn't wait for room: the error is [ErrFull] or
+// [ErrClosed].
 func (q *Queue[T]) Put(value T) error {
 	q.gate.RLock()
 	defer q.gate.RUnlock()

@@ -226,6 +226,17 @@ func Unavailable(err error) bool {
 	return Damaged(err) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC)
 }
 
+// Refused reports whether an error is about the row that was to be written: the
+// same one will be refused again.
+func Refused(err error) bool {
+	switch codeOf(err) {
+	case lib.SQLITE_CONSTRAINT, lib.SQLITE_MISMATCH, lib.SQLITE_TOOBIG:
+		return true
+	}
+
+	return false
+}
+
 // Damaged reports whether an error says that the file is not what SQLite wrote.
 func Damaged(err error) bool {
 	code := codeOf(err)
