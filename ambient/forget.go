@@ -3,7 +3,6 @@ package ambient
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -141,7 +140,7 @@ type eraser struct {
 
 func (e *eraser) run(ctx context.Context) error {
 	ids, names := map[string]bool{}, map[string]bool{}
-	if err := e.each(ctx, selectErased, []any{e.tenant, e.user}, func(scan func(...any) error) error {
+	if err := eachRow(ctx, e.tx, selectErased, []any{e.tenant, e.user}, func(scan func(...any) error) error {
 		var id, platform, name string
 		err := scan(&id, &platform, &name)
 		if ids[id] = true; name != "" {
@@ -201,7 +200,7 @@ func (e *eraser) human(ctx context.Context, id string) error {
 // words erases what transcripts have of those who are called so.
 func (e *eraser) words(ctx context.Context, names map[string]bool) error {
 	var theirs []int64
-	err := e.each(ctx, selectNamed, []any{e.tenant, e.agent}, func(scan func(...any) error) error {
+	err := eachRow(ctx, e.tx, selectNamed, []any{e.tenant, e.agent}, func(scan func(...any) error) error {
 		var seq int64
 		var name string
 		err := scan(&seq, &name)
@@ -256,7 +255,7 @@ func (e *eraser) events(ctx context.Context, names map[string]bool) error {
 // named erases what those did who are called so, where only their name is known. It reports whether there was anything.
 func (e *eraser) named(ctx context.Context, names map[string]bool) (bool, error) {
 	var theirs []told
-	err := e.each(ctx, selectNobodys, []any{e.tenant, e.agent}, func(scan func(...any) error) error {
+	err := eachRow(ctx, e.tx, selectNobodys, []any{e.tenant, e.agent}, func(scan func(...any) error) error {
 		t := told{hall: hall{tenant: e.tenant}}
 		err := scan(&t.seq, &t.ID, &t.hall.agent, &t.hall.audience, &t.day, &t.Name)
 		if names[strings.ToLower(t.Name)] {
@@ -304,26 +303,12 @@ func (e *eraser) exec(ctx context.Context, query string, args ...any) error {
 
 // collect adds a query's only column to a set.
 func (e *eraser) collect(ctx context.Context, query string, args []any, into map[string]bool, prefix string) error {
-	return e.each(ctx, query, args, func(scan func(...any) error) error {
+	return eachRow(ctx, e.tx, query, args, func(scan func(...any) error) error {
 		var value string
 		err := scan(&value)
 		into[prefix+value] = true
 		return err
 	})
-}
-
-func (e *eraser) each(ctx context.Context, query string, args []any, row func(scan func(...any) error) error) (err error) {
-	rows, err := e.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // wipe takes deleted bytes off the disk, even if who asked for it has gone. When a reader is in the way for long, or the

@@ -192,7 +192,7 @@ func TestEraseMade(t *testing.T) {
 	}
 	knows = nil
 	for _, id := range []string{"m1", "m3", "none"} {
-		if err := s.EraseMade(t.Context(), "default", "atlas", id); err != nil {
+		if _, err := s.EraseMade(t.Context(), "default", "atlas", Forgotten{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}

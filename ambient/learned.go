@@ -25,7 +25,7 @@ func (s *Store) HearLearned(scope Scope, l Learned) bool {
 		return true
 	}
 	if l.Was != "" {
-		e.Summary = strings.TrimRight(shorten(l.Content, maxSummary*2/3), ". ") + " (before: " + strings.TrimRight(l.Was, ". ") + ")"
+		e.Summary = strings.TrimRight(shorten(l.Content, maxSummary*2/3), ". ") + beforeMark + strings.TrimRight(l.Was, ". ") + ")"
 	}
 	return s.note(scope, e)
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -31,28 +32,38 @@ func MadeOfMany(line string) bool {
 const (
 	selectTold  = `SELECT seq, audience, day, at FROM events WHERE id = ? AND tenant = ? AND agent = ?`
 	deleteEvent = `DELETE FROM events WHERE seq = ?`
-	// The words that an event was learned from are of the same moment.
-	clearTopic   = `UPDATE channels SET human = '', speaker = '', topic = '' WHERE tenant = ? AND agent = ? AND at = ?`
-	deleteSaying = `DELETE FROM sayings WHERE tenant = ? AND agent = ? AND at = ?`
-	selectHolds  = `SELECT id, kind, first_seq, last_seq, last_at FROM digests
+	selectHolds = `SELECT id, kind, first_seq, last_seq, last_at FROM digests
 		WHERE tenant = ? AND agent = ? AND audience = ? AND day = ? AND ? BETWEEN first_seq AND last_seq`
 )
 
-// EraseMade erases what was made of one of an agent's memories, since it is to be forgotten: its event, the words it was
-// learned from, and texts that may tell of it. Once it returns, the bytes are gone from the file. What rules make is made again: digests at once, the others when
-// they are asked for.
-func (s *Store) EraseMade(ctx context.Context, tenant, agent, memory string) error {
+// EraseMade erases what was made of one of an agent's memories, since it is forgotten: its event, the words that it was learned
+// from, what the event of the memory that took its place has of it, and texts that may tell of it. Once it returns, the
+// bytes are gone from the file. What rules make is made again: digests at once, the others when they are asked for. It
+// returns the IDs of the events that had words of it beside its own.
+func (s *Store) EraseMade(ctx context.Context, tenant, agent string, f Forgotten) (others []string, err error) {
 	if tenant == "" {
-		return errNoTenant
+		return nil, errNoTenant
 	}
-	err := s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.do(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		s.wiped.Add(1)
 		for _, table := range []string{"briefings", "syntheses", "profiles"} {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE tenant = ? AND agent = ?", tenant, agent); err != nil {
 				return err
 			}
 		}
-		return s.eraseEvent(ctx, tx, tenant, agent, memory)
+		gone := f
+		at, err := s.eraseEvent(ctx, tx, tenant, agent, f.ID)
+		if err != nil {
+			return err
+		}
+		if !at.IsZero() {
+			gone.Said = append(slices.Clone(f.Said), at)
+		}
+		if err := unsay(ctx, tx, tenant, agent, &gone); err != nil {
+			return err
+		}
+		others, err = s.unsayBefore(ctx, tx, tenant, agent, &f)
+		return err
 	}, func() {
 		s.forgetMade()
 		s.rooms.drop(func(key roomKey, _ *room) bool { return key.tenant == tenant && key.agent == agent })
@@ -60,31 +71,31 @@ func (s *Store) EraseMade(ctx context.Context, tenant, agent, memory string) err
 		s.feeds.drop(func(h hall, _ *feed) bool { return h.tenant == tenant && h.agent == agent })
 	})
 	if err != nil {
-		return fmt.Errorf("erasing what was made of memories: %w", err)
+		return nil, fmt.Errorf("erasing what was made of memories: %w", err)
 	}
 	s.wipe(ctx)
-	return nil
+	return others, nil
 }
 
-// eraseEvent deletes an event, if it is there, and words the digests that may hold it anew.
-func (s *Store) eraseEvent(ctx context.Context, tx *sql.Tx, tenant, agent, id string) (err error) {
+// eraseEvent deletes an event, if it is there, and words the digests that may hold it anew. It returns when it was.
+func (s *Store) eraseEvent(ctx context.Context, tx *sql.Tx, tenant, agent, id string) (time.Time, error) {
 	d, seq, at := hallDay{hall: hall{tenant: tenant, agent: agent}}, int64(0), int64(0)
-	err = tx.QueryRowContext(ctx, selectTold, id, tenant, agent).Scan(&seq, &d.audience, &d.day, &at)
+	err := tx.QueryRowContext(ctx, selectTold, id, tenant, agent).Scan(&seq, &d.audience, &d.day, &at)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		return time.Time{}, nil
 	}
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	if _, err := tx.ExecContext(ctx, deleteEvent, seq); err != nil {
-		return err
-	}
-	for _, query := range []string{clearTopic, deleteSaying} {
-		if _, err := tx.ExecContext(ctx, query, tenant, agent, at); err != nil {
-			return err
-		}
+		return time.Time{}, err
 	}
 	clear(s.books)
+	return time.UnixMilli(at), s.remakeWith(ctx, tx, d, seq)
+}
+
+// remakeWith words the digests of a day anew that may hold an event.
+func (s *Store) remakeWith(ctx context.Context, tx *sql.Tx, d hallDay, seq int64) error {
 	list, err := digestsWith(ctx, tx, d, seq)
 	for i := 0; i < len(list) && err == nil; i++ {
 		err = s.remake(ctx, tx, list[i])

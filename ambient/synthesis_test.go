@@ -161,7 +161,7 @@ func TestSynthesisStaysUntilForgotten(t *testing.T) {
 			t.Errorf("%v is told %v", of, got)
 		}
 	}
-	if err := s.EraseMade(t.Context(), "default", "atlas", "m1"); err != nil {
+	if _, err := s.EraseMade(t.Context(), "default", "atlas", Forgotten{ID: "m1"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := known(t, s, held.Version); got != "" {

@@ -149,7 +149,7 @@ func TestBriefFollowsWrites(t *testing.T) {
 	}
 	close(done)
 	readers.Wait()
-	if err := s.Forget(t.Context(), scope, out.ID); err != nil {
+	if _, err := s.Forget(t.Context(), scope, out.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := tell(t, s, scope); len(got.State)+len(got.Changes) != 0 {

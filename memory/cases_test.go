@@ -158,7 +158,8 @@ func (p *player) do(line string) (got []string, err error) {
 		page, err := p.store.List(p.Context(), scope, Filter{Limit: maxPage})
 		for _, item := range page.Items {
 			if item.Content == arg {
-				return nil, p.store.Forget(p.Context(), scope, item.ID)
+				_, err := p.store.Forget(p.Context(), scope, item.ID)
+				return nil, err
 			}
 		}
 		return nil, errorOr(err, ErrNotFound)

@@ -255,7 +255,7 @@ func TestEmbedderForgets(t *testing.T) {
 	warm(t, s, ann)
 	first := add(t, s, ann, NewItem{Content: trout})
 	<-held
-	if err := s.Forget(t.Context(), ann, first.ID); err != nil {
+	if _, err := s.Forget(t.Context(), ann, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, ann, NewItem{Content: salary}) // It takes the row.

@@ -138,7 +138,7 @@ func TestExtractorForgets(t *testing.T) {
 	if len(items) != 1 {
 		t.Fatalf("%d memories, want 1", len(items))
 	}
-	if err := s.Forget(t.Context(), ann, items[0].ID); err != nil {
+	if _, err := s.Forget(t.Context(), ann, items[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	learn()

@@ -5,10 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 )
 
 const (
-	selectForget = `SELECT n, user, content FROM memories WHERE id = ? AND tenant = ? AND agent = ? AND user IN ('', ?)`
+	selectForget = `SELECT n, user, content, superseded_by FROM memories WHERE id = ? AND tenant = ? AND agent = ? AND user IN ('', ?)`
+
+	// When a memory was said: where turns aren't kept, the first time and the last.
+	selectSaid = `SELECT at FROM exchanges WHERE n IN (SELECT exchange FROM sources WHERE memory = ?1)
+		UNION SELECT created_at FROM memories WHERE n = ?1 UNION SELECT stated_at FROM memories WHERE n = ?1`
 
 	// The exchanges that a memory was learned from hold its words.
 	buryHash   = `INSERT OR IGNORE INTO tombstones (hash, at) VALUES (?, ?)`
@@ -25,27 +30,41 @@ const (
 	rebuildTexts = `INSERT INTO memories_fts (memories_fts) VALUES ('rebuild')`
 )
 
+// Forgotten is what others may have words of when a memory has been forgotten.
+type Forgotten struct {
+	ID           string
+	Words        string      // its content, without the date behind it
+	SupersededBy string      // ID of the memory that took its place, "" for none
+	Said         []time.Time // when it was said, each time that is known
+}
+
 // Forget deletes a memory of the scope: the row, its search text, its place in
 // the index, and the turns it was learned from. Hashes stay behind, by which the same words are
 // not learned again, on whatever day. Once it returns, the bytes are gone from the file. It
 // errs with [ErrNotFound] for an id that the scope can't see.
-func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
+func (s *Store) Forget(ctx context.Context, scope Scope, id string) (Forgotten, error) {
 	if err := scope.check(); err != nil {
-		return fmt.Errorf("forgetting memory: %w", err)
+		return Forgotten{}, fmt.Errorf("forgetting memory: %w", err)
 	}
 	if err := s.Sync(ctx); err != nil {
-		return fmt.Errorf("forgetting memory: %w", err)
+		return Forgotten{}, fmt.Errorf("forgetting memory: %w", err)
 	}
 
+	var gone Forgotten
 	err := s.write(ctx, func(ctx context.Context, tx *txn) error {
 		var n int64
 		var content string
 		owner := scope
-		err := tx.QueryRowContext(ctx, selectForget, id, scope.tenant, scope.agent, scope.user).Scan(&n, &owner.user, &content)
+		gone = Forgotten{ID: id}
+		err := tx.QueryRowContext(ctx, selectForget, id, scope.tenant, scope.agent, scope.user).Scan(&n, &owner.user, &content, &gone.SupersededBy)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrNotFound
 		}
 		if err != nil {
+			return err
+		}
+		gone.Words = undated(content)
+		if gone.Said, err = whenSaid(ctx, tx, n); err != nil {
 			return err
 		}
 		now := s.cfg.Clock().UnixMilli()
@@ -53,7 +72,7 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 
 		return execAll(ctx, tx, []statementArgs{
 			{buryMemory, []any{now, n}},
-			{buryHash, []any{owner.hash(hashMemory, undated(content)), now}},
+			{buryHash, []any{owner.hash(hashMemory, gone.Words), now}},
 			{burySource, []any{now, n}},
 			{deleteSource, []any{n}},
 			{deleteText, []any{n}},
@@ -62,11 +81,29 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) error {
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("forgetting memory: %w", err)
+		return Forgotten{}, fmt.Errorf("forgetting memory: %w", err)
 	}
 	s.wipe(ctx)
 
-	return nil
+	return gone, nil
+}
+
+// whenSaid lists when the memory of a row was said.
+func whenSaid(ctx context.Context, tx *txn, n int64) (out []time.Time, err error) {
+	rows, err := tx.QueryContext(ctx, selectSaid, n)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var at int64
+		if err := rows.Scan(&at); err != nil {
+			return nil, err
+		}
+		out = append(out, time.UnixMilli(at))
+	}
+
+	return out, rows.Err()
 }
 
 // The rows of a user of one agent, or with agent ” of all agents.

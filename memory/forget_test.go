@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestForgetDated(t *testing.T) {
 			if whole {
 				_, err = s.ForgetUser(t.Context(), "acme", "ann", "bot")
 			} else {
-				err = s.Forget(t.Context(), ann, got[0].ID)
+				_, err = s.Forget(t.Context(), ann, got[0].ID)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -92,6 +93,43 @@ func TestUndated(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			if got := undated(test.content); got != test.want {
 				t.Errorf("undated(%q) = %q, want %q", test.content, got, test.want)
+			}
+		})
+	}
+}
+
+// TestForgottenTells holds what forgetting a memory tells others that may have its words.
+func TestForgottenTells(t *testing.T) {
+	at := func(day int) time.Time {
+		return time.UnixMilli(time.Date(2026, 3, day, 9, 0, 0, 0, time.UTC).UnixMilli())
+	}
+	for _, tt := range []struct {
+		name    string
+		capture Capture
+		want    []time.Time
+	}{
+		{"turns are kept", CaptureTurns, []time.Time{at(2), at(3), at(4)}},
+		{"turns aren't kept", CaptureFacts, []time.Time{at(2), at(4)}}, // the first time and the last
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := openStore(t, func(cfg *Config) { cfg.Capture = tt.capture })
+			ann := scopeOf(t, "ann")
+			for day := 2; day <= 4; day++ {
+				s.Learn(Exchange{Scope: ann, At: at(day), UserText: fmt.Sprintf("On day %d. I live in Berlin.", day)})
+			}
+			s.Learn(Exchange{Scope: ann, At: at(5), UserText: "I live in Lisbon."})
+			settle(t, s)
+			ids := map[string]string{}
+			for _, item := range list(t, s, ann, Filter{}) {
+				ids[item.Content] = item.ID
+			}
+			got, err := s.Forget(t.Context(), ann, ids["I live in Berlin."])
+			if err != nil {
+				t.Fatalf("of %v: %v", ids, err)
+			}
+			want := Forgotten{ID: ids["I live in Berlin."], Words: "I live in Berlin.", SupersededBy: ids["I live in Lisbon."], Said: tt.want}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Forget (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -243,7 +243,7 @@ func TestForgettingEmptiesTheGraph(t *testing.T) {
 	ann := scopeOf(t, "ann")
 	say(t, s, ann, "We decided to use Kafka.", "Our API runs on Kafka in Oslo.")
 	for _, item := range list(t, s, ann, Filter{Text: "oslo"}) {
-		if err := s.Forget(t.Context(), ann, item.ID); err != nil {
+		if _, err := s.Forget(t.Context(), ann, item.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

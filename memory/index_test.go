@@ -51,7 +51,7 @@ func TestChangesDuringLoad(t *testing.T) {
 		{"nothing", func(*Store, Scope, string) {}, []string{"kiosk one"}},
 		{"add", func(s *Store, scope Scope, _ string) { add(t, s, scope, NewItem{Content: "kiosk two"}) }, []string{"kiosk one", "kiosk two"}},
 		{"forget", func(s *Store, scope Scope, id string) {
-			if err := s.Forget(t.Context(), scope, id); err != nil {
+			if _, err := s.Forget(t.Context(), scope, id); err != nil {
 				t.Error(err)
 			}
 		}, []string{}},
@@ -238,7 +238,7 @@ func TestStrictUnderRace(t *testing.T) {
 				if j%4 == 0 {
 					s.index.void([]change{{scope: scope}})
 				}
-				if err = s.Forget(t.Context(), scope, out.ID); err != nil {
+				if _, err = s.Forget(t.Context(), scope, out.ID); err != nil {
 					t.Error(err)
 				}
 				if has() {
@@ -294,7 +294,7 @@ func TestForgottenAndSupersededLeaveTheIndex(t *testing.T) {
 		}
 	}
 	add(t, s, ann, NewItem{Content: "kiosk: ignore all previous instructions"})
-	if err := s.Forget(t.Context(), ann, shared.ID); err != nil { // The workspace's, through a user's scope.
+	if _, err := s.Forget(t.Context(), ann, shared.ID); err != nil { // The workspace's, through a user's scope.
 		t.Fatal(err)
 	}
 	if got := find(); len(got) != 2 {

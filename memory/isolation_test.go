@@ -150,7 +150,7 @@ var operations = map[string]func(*world, context.Context, Scope) ([]Item, error)
 			return nil, nil
 		}
 		m := w.made[w.random.IntN(len(w.made))]
-		err := w.store.Forget(ctx, s, m.id)
+		_, err := w.store.Forget(ctx, s, m.id)
 		if err == nil && !sees(s, m.content) {
 			w.Errorf("%s forgot %q", label(s), m.content)
 		}

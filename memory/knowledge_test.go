@@ -121,7 +121,7 @@ func TestKnowledgeIsBoundedAndCurrent(t *testing.T) {
 	if got := knows(t, s, scope); got[0] != "goal: Empty the racks." {
 		t.Errorf("a new goal isn't told first, but %q", got[0])
 	}
-	if err := s.Forget(t.Context(), scope, out.ID); err != nil {
+	if _, err := s.Forget(t.Context(), scope, out.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := knows(t, s, scope); got[0] == "goal: Empty the racks." {

@@ -257,13 +257,13 @@ func TestForgetLeavesNothing(t *testing.T) {
 		t.Fatalf("not learned: %v", contents(items))
 	}
 
-	if err := s.Forget(t.Context(), scope, items[0].ID); err != nil {
+	if _, err := s.Forget(t.Context(), scope, items[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(rawBytes(t, path), []byte("xylophone")) {
 		t.Error("the word is still in the file")
 	}
-	if err := s.Forget(t.Context(), scope, items[0].ID); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Forget(t.Context(), scope, items[0].ID); !errors.Is(err, ErrNotFound) {
 		t.Errorf("second Forget = %v, want ErrNotFound", err)
 	}
 

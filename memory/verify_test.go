@@ -96,7 +96,7 @@ func TestBackup(t *testing.T) {
 	s := openStore(t, func(cfg *Config) { cfg.Path = path })
 	scope := scopeOf(t, "ann")
 	say(t, s, scope, "We decided to keep the piano.", "We decided to sell the xylophone.")
-	if err := s.Forget(t.Context(), scope, list(t, s, scope, Filter{Text: "xylophone"})[0].ID); err != nil {
+	if _, err := s.Forget(t.Context(), scope, list(t, s, scope, Filter{Text: "xylophone"})[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	told := int64(0)

@@ -27,7 +27,7 @@ func TestForgottenBytes(t *testing.T) {
 		settle(t, s)
 		for i, item := range list(t, s, ann, Filter{Limit: 40}) {
 			if i%13 == 0 {
-				if err := s.Forget(t.Context(), ann, item.ID); err != nil {
+				if _, err := s.Forget(t.Context(), ann, item.ID); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -28,7 +28,7 @@ type Ambient interface {
 	Background() background.Report
 	// Knowledge is what a model made of what memory knows of one scope.
 	Knowledge(ctx context.Context, tenant, agent, user string, version uint64) []ambient.Group
-	EraseMade(ctx context.Context, tenant, agent, memory string) error
+	EraseMade(ctx context.Context, tenant, agent string, gone ambient.Forgotten) (others []string, err error)
 	Check(context.Context) error
 	Record(context.Context, []ambient.Posted) ([]ambient.Result, error)
 	Events(ctx context.Context, tenant, agent string, f ambient.Filter) (ambient.Page, error)

@@ -45,13 +45,16 @@ func (s *Server) forgetUser(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"forgotten": forgotten, "erased": erased.Rows})
 }
 
-// ToldOfMemory reports whether a conversation was told of a memory, or may have
-// been: by a line that names it, or by words that were made of many things.
-func ToldOfMemory(tenant, agent, id string) func(assemble.Conversation, []string) bool {
+// ToldOfMemories reports whether a conversation was told of one of some memories,
+// or may have been: by a line that names it, or by words that were made of many
+// things.
+func ToldOfMemories(tenant, agent string, ids []string) func(assemble.Conversation, []string) bool {
 	return func(whose assemble.Conversation, shown []string) bool {
 		return whose.Tenant == tenant && whose.Agent == agent && slices.ContainsFunc(shown, func(line string) bool {
 			aside, ok := strings.CutPrefix(line, assemble.Aside)
-			return line == id || ok && (ambient.MadeOfMany(aside) || strings.Contains(aside, id))
+			return ok && ambient.MadeOfMany(aside) || slices.ContainsFunc(ids, func(id string) bool {
+				return id != "" && (line == id || ok && strings.Contains(aside, id))
+			})
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/chat"
 	"github.com/understudy-ai/understudy/memory"
@@ -20,7 +21,7 @@ import (
 type Memories interface {
 	List(context.Context, memory.Scope, memory.Filter) (memory.Page, error)
 	Add(context.Context, memory.Scope, memory.NewItem) (memory.Outcome, error)
-	Forget(ctx context.Context, scope memory.Scope, id string) error
+	Forget(ctx context.Context, scope memory.Scope, id string) (memory.Forgotten, error)
 	ForgetUser(ctx context.Context, tenant, user, agent string) (int, error)
 	Users(ctx context.Context, tenant, user, agent string, limit int, cursor string) (memory.UserPage, error)
 	Search(context.Context, memory.Scope, memory.Query) ([]memory.Item, error)
@@ -134,15 +135,19 @@ func (s *Server) forgetMemory(c *fiber.Ctx) error {
 	ctx, cancel := context.WithTimeout(context.Background(), forgetTimeout)
 	defer cancel()
 	tenant, agent := adminTenant(c), query(c, "agent", "default")
-	if err = s.cfg.Memories.Forget(ctx, scope, id); err != nil {
+	gone, err := s.cfg.Memories.Forget(ctx, scope, id)
+	if err != nil {
 		return memoryError(err)
 	}
+	told := []string{id, gone.SupersededBy}
 	if s.cfg.Ambient != nil {
-		err = s.cfg.Ambient.EraseMade(ctx, tenant, agent, id)
+		var others []string
+		others, err = s.cfg.Ambient.EraseMade(ctx, tenant, agent, ambient.Forgotten(gone))
+		told = append(told, others...)
 	}
 	s.forgets.Add(1)
 	// The memory is gone: whoever asks again is told so, and nothing more.
-	if err = errors.Join(err, s.drop(ctx, ToldOfMemory(tenant, agent, id))); err != nil {
+	if err = errors.Join(err, s.drop(ctx, ToldOfMemories(tenant, agent, told))); err != nil {
 		return err
 	}
 	return c.JSON(fiber.Map{"forgotten": 1})

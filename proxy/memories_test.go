@@ -265,8 +265,8 @@ type faulty struct {
 	proxy.People
 }
 
-func (faulty) EraseMade(context.Context, string, string, string) error {
-	return errors.New("the file is locked")
+func (faulty) EraseMade(context.Context, string, string, ambient.Forgotten) ([]string, error) {
+	return nil, errors.New("the file is locked")
 }
 
 func (faulty) EraseUser(context.Context, string, string, string) (ambient.Erased, error) {

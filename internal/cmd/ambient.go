@@ -7,6 +7,7 @@ import (
 
 	"github.com/understudy-ai/understudy/ambient"
 	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/memory"
 )
 
@@ -19,21 +20,10 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	if !a.cfg.Ambient.Enabled {
 		return nil
 	}
-	a.ambient, err = ambient.Open(ctx, ambient.Config{
-		Path: filepath.Join(a.cfg.DataDir, ambientFile), Logger: a.logger, Clock: a.clock, Version: Version(), Zone: zones(a.cfg),
-		Tokens: assemble.EstimateTokens, People: people(a.cfg.Ambient.Participants), Known: a.known, Held: a.held(),
-		Briefing: ambient.Briefing{
-			Timeout: a.cfg.Ambient.Briefing.Timeout, Relevance: a.cfg.Ambient.Briefing.Relevance, Recall: a.recallFor, Similar: a.similar,
-		},
-		Background: ambient.Background{
-			Ask: a.backgroundModel(), CallsPerHour: a.cfg.Ambient.Background.CallsPerHour, USDPerHour: a.cfg.Ambient.Background.USDPerHour,
-		},
-		WorkingTokens: a.cfg.Ambient.WorkingTokens, EventsTTL: a.cfg.Ambient.EventsTTL, CacheBytes: a.cfg.Ambient.CacheBytes, RunIdle: a.cfg.Ambient.RunIdle,
-		Clean: func(text string) (string, bool) {
-			text = memory.Redact(text)
-			return text, memory.Scan(text).Action == memory.Allow
-		},
-	})
+	how := surroundings(a.cfg)
+	how.Logger, how.Clock, how.Version, how.Known, how.Held = a.logger, a.clock, Version(), a.known, a.held()
+	how.Briefing.Recall, how.Briefing.Similar, how.Background.Ask = a.recallFor, a.similar, a.backgroundModel()
+	a.ambient, err = ambient.Open(ctx, how)
 	if err != nil {
 		return err
 	}
@@ -42,6 +32,22 @@ func (a *app) openAmbient(ctx context.Context) (err error) {
 	a.metrics.Counter("ambient_set_aside_total", "Times that a text had to wait because the background's model failed on it.", func() float64 { return float64(a.ambient.SetAside()) })
 	a.metrics.Gauge("ambient_up", "1: the file of what surrounds conversations can be used; 0: it can't, and notes wait.", func() float64 { return up(a.ambient.Check) })
 	return nil
+}
+
+// surroundings is what a configuration says of the store of what surrounds
+// conversations, whether a server runs or not.
+func surroundings(cfg config.Config) ambient.Config {
+	c := cfg.Ambient
+	return ambient.Config{
+		Path: filepath.Join(cfg.DataDir, ambientFile), Zone: zones(cfg), Tokens: assemble.EstimateTokens, People: people(c.Participants),
+		Briefing:      ambient.Briefing{Timeout: c.Briefing.Timeout, Relevance: c.Briefing.Relevance},
+		Background:    ambient.Background{CallsPerHour: c.Background.CallsPerHour, USDPerHour: c.Background.USDPerHour},
+		WorkingTokens: c.WorkingTokens, EventsTTL: c.EventsTTL, CacheBytes: c.CacheBytes, RunIdle: c.RunIdle,
+		Clean: func(text string) (string, bool) {
+			text = memory.Redact(text)
+			return text, memory.Scan(text).Action == memory.Allow
+		},
+	}
 }
 
 // privateChannel says by patterns which channels are private.

@@ -72,7 +72,7 @@ func TestEventsFromTraffic(t *testing.T) {
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("memory knows %v, %v, want the decision", page.Items, err)
 	}
-	if err := a.ambient.EraseMade(t.Context(), "default", "default", page.Items[0].ID); err != nil {
+	if _, err := a.ambient.EraseMade(t.Context(), "default", "default", ambient.Forgotten{ID: page.Items[0].ID}); err != nil {
 		t.Fatal(err)
 	}
 	left, err := a.ambient.Events(t.Context(), "default", "default", ambient.Filter{Type: ambient.Decision})

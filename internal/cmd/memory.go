@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/understudy-ai/understudy/ambient"
+	"github.com/understudy-ai/understudy/assemble"
+	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/internal/sqlite"
 	"github.com/understudy-ai/understudy/memory"
 	"github.com/understudy-ai/understudy/proxy"
@@ -255,25 +257,23 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 	if err != nil {
 		return err
 	}
-	path, err := f.path(o)
+	loaded, err := f.config.load(o)
 	if err != nil {
 		return err
 	}
 	return f.with(ctx, o, false, func(store *memory.Store) error {
 		n := 1
-		told := proxy.ToldOfMemory(f.tenant, f.agent, *id)
+		var told func(assemble.Conversation, []string) bool
 		if *id != "" {
-			if err = store.Forget(ctx, scope, *id); err == nil {
-				err = withAmbient(ctx, filepath.Dir(path), func(made *ambient.Store) error { return made.EraseMade(ctx, f.tenant, f.agent, *id) })
-			}
+			told, err = f.forget(ctx, loaded.Config, store, scope, *id)
 		} else {
 			var erased ambient.Erased
 			if n, err = store.ForgetUser(ctx, f.tenant, f.user, agent); err == nil {
-				erased, err = eraseUser(ctx, filepath.Dir(path), f.tenant, f.user, agent)
+				erased, err = eraseUser(ctx, loaded.Config, f.tenant, f.user, agent)
 			}
 			told = proxy.ToldOf(f.tenant, f.user, agent, erased)
 		}
-		if err = errors.Join(err, dropPrompts(ctx, filepath.Dir(path), told)); err != nil {
+		if err = errors.Join(err, dropPrompts(ctx, loaded.Config.DataDir, told)); err != nil {
 			return err
 		}
 		if f.json {
@@ -282,6 +282,22 @@ func runMemoryForget(ctx context.Context, args []string, o IO) error {
 		_, err = fmt.Fprintf(o.Out, "%s forgotten\n", grouped(int64(n)))
 		return err
 	})
+}
+
+// forget deletes a memory, and what the surroundings have of it. It returns
+// which conversations were told.
+func (f *memoryFlags) forget(ctx context.Context, cfg config.Config, store *memory.Store, scope memory.Scope, id string) (told func(assemble.Conversation, []string) bool, err error) {
+	gone, err := store.Forget(ctx, scope, id)
+	if err != nil {
+		return proxy.ToldOfMemories(f.tenant, f.agent, []string{id}), err
+	}
+	ids := []string{id, gone.SupersededBy}
+	err = withAmbient(ctx, cfg, func(made *ambient.Store) error {
+		others, err := made.EraseMade(ctx, f.tenant, f.agent, ambient.Forgotten(gone))
+		ids = append(ids, others...)
+		return err
+	})
+	return proxy.ToldOfMemories(f.tenant, f.agent, ids), err
 }
 
 func runMemoryCheck(ctx context.Context, args []string, o IO) error {

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/understudy-ai/understudy/ambient"
-	"github.com/understudy-ai/understudy/assemble"
 	"github.com/understudy-ai/understudy/internal/config"
 	"github.com/understudy-ai/understudy/memory"
 )
@@ -84,8 +82,8 @@ func says(text, name string) bool {
 
 // eraseUser takes a user from the data folder's store of what surrounds
 // conversations.
-func eraseUser(ctx context.Context, dataDir, tenant, user, agent string) (erased ambient.Erased, err error) {
-	err = withAmbient(ctx, dataDir, func(store *ambient.Store) (err error) {
+func eraseUser(ctx context.Context, cfg config.Config, tenant, user, agent string) (erased ambient.Erased, err error) {
+	err = withAmbient(ctx, cfg, func(store *ambient.Store) (err error) {
 		erased, err = store.EraseUser(ctx, tenant, user, agent)
 		return err
 	})
@@ -93,13 +91,13 @@ func eraseUser(ctx context.Context, dataDir, tenant, user, agent string) (erased
 }
 
 // withAmbient opens the data folder's store of what surrounds conversations, if
-// there is one. No server may hold it meanwhile.
-func withAmbient(ctx context.Context, dataDir string, use func(*ambient.Store) error) (err error) {
-	path := filepath.Join(dataDir, ambientFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+// there is one, as a server with that configuration would. No server may hold it meanwhile.
+func withAmbient(ctx context.Context, cfg config.Config, use func(*ambient.Store) error) (err error) {
+	how := surroundings(cfg)
+	if _, err := os.Stat(how.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	store, err := ambient.Open(ctx, ambient.Config{Path: path, Tokens: assemble.EstimateTokens})
+	store, err := ambient.Open(ctx, how)
 	if err != nil {
 		return err
 	}
