@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -76,7 +78,6 @@ func (s *Store) Forget(ctx context.Context, scope Scope, id string) (Forgotten, 
 			{burySource, []any{now, n}},
 			{deleteSource, []any{n}},
 			{deleteText, []any{n}},
-			{rebuildTexts, nil},
 			{deleteMemory, []any{n}},
 		})
 	})
@@ -151,7 +152,6 @@ func (s *Store) ForgetUser(ctx context.Context, tenant, user, agent string) (int
 			{buryUserTurns, now},
 			{buryPast, []any{Scope{tenant, agent, user}.past(), now[3]}},
 			{deleteUserText, who},
-			{rebuildTexts, nil},
 			{deleteUserTurns, who},
 		}...))
 		if err != nil {
@@ -241,11 +241,42 @@ func execAll(ctx context.Context, tx *txn, list []statementArgs) error {
 	return nil
 }
 
+// wiping is what takes deleted bytes off the disk, for all who wait for it at
+// once: it takes seconds where there are 100,000 memories.
+type wiping struct {
+	asked atomic.Int64 // deletions so far
+
+	mu   sync.Mutex
+	done int64 // of them, those whose bytes are gone
+}
+
 // wipe takes deleted bytes off the disk, even if who asked for it has gone. When
 // a reader is in the way for long, or the disk full, the deletion stands all the
 // same, and the next one finishes it.
 func (s *Store) wipe(ctx context.Context) {
-	if err := s.db.Wipe(context.WithoutCancel(ctx)); err != nil {
-		s.cfg.Logger.Warn("deleted bytes stay in the file for now", "error", err)
+	w := &s.wiping
+	mine := w.asked.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done >= mine {
+		return // by one that began after the deletion
 	}
+	upto := w.asked.Load()
+	if err := s.rewrite(context.WithoutCancel(ctx)); err != nil {
+		s.cfg.Logger.Warn("deleted bytes stay in the file for now", "error", err)
+		return
+	}
+	w.done = upto
+}
+
+// rewrite writes the index of words and the file anew.
+func (s *Store) rewrite(ctx context.Context) error {
+	err := s.write(ctx, func(ctx context.Context, tx *txn) error {
+		return execAll(ctx, tx, []statementArgs{{rebuildTexts, nil}})
+	})
+	if err != nil {
+		return err
+	}
+
+	return s.db.Wipe(ctx)
 }

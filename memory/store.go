@@ -105,7 +105,8 @@ type Store struct {
 	// third of what they cost.
 	pinnedStmt, matchesStmt *sql.Stmt
 
-	turn     chan struct{}        // holds one entry while a write is under way
+	turn     chan struct{} // holds one entry while a write is under way
+	wiping   wiping
 	prepared map[string]*sql.Stmt // the statements of writes that are hot; fixed
 
 	extractor *extractor // nil without a model

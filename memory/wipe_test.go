@@ -3,7 +3,9 @@ package memory
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/understudy-ai/understudy/internal/sqlite"
@@ -55,5 +57,45 @@ func TestForgottenBytes(t *testing.T) {
 		if got, err := twin.Verify(t.Context()); err != nil || len(got.Problems) > 0 {
 			t.Errorf("Verify = %v, %v", got, err)
 		}
+	}
+}
+
+// TestWipedTogether forgets memories while the file is being written anew for
+// somebody else: all who wait share the next time. SQLite counts the times in
+// the version of its schema.
+func TestWipedTogether(t *testing.T) {
+	s := openStore(t, nil)
+	scope := scopeOf(t, "ann")
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, add(t, s, scope, NewItem{Content: fmt.Sprintf("kiosk %d is closed", i)}).ID)
+	}
+	version := func() (n int) {
+		if err := s.db.Reader.QueryRowContext(t.Context(), "PRAGMA schema_version").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+
+	s.wiping.mu.Lock()
+	var group sync.WaitGroup
+	for _, id := range ids {
+		group.Go(func() {
+			if _, err := s.Forget(t.Context(), scope, id); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for s.wiping.asked.Load() < int64(len(ids)) {
+		runtime.Gosched()
+	}
+	before := version()
+	s.wiping.mu.Unlock()
+	group.Wait()
+	if n := version() - before; n != 1 {
+		t.Errorf("written anew %d times for %d who waited", n, len(ids))
+	}
+	if left := list(t, s, scope, Filter{}); len(left) > 0 {
+		t.Errorf("%d memories are left", len(left))
 	}
 }
