@@ -73,7 +73,7 @@ func Scan(text string) Verdict {
 // codedScore is enough against text in a code that hides it.
 const codedScore = 0.4
 
-// maxOdds is what the model's log odds may be. Of people's talk 0.6 % is above;
+// maxOdds is what the model's log odds may be. Of people's talk 1.1 % is above;
 // docs/MEMORY.md has what it costs and brings.
 const maxOdds = 0.5
 

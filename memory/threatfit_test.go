@@ -161,6 +161,27 @@ func TestFit(t *testing.T) {
 // otherWeight is what a text that isn't in testdata/scan counts for in the fit.
 const otherWeight = 1
 
+// TestThemes holds the list of themes to its form: each has a name, a bit, and
+// words, each once.
+func TestThemes(t *testing.T) {
+	of, names := readThemes(themesFile)
+	if len(of) == 0 || len(names) == 0 || len(names) > 64 {
+		t.Fatalf("%d words of %d themes, want at most 64", len(of), len(names))
+	}
+	name, seen := "", map[string]bool{}
+	for word := range strings.FieldsSeq(themesFile) {
+		switch {
+		case strings.HasSuffix(word, ":"):
+			name = word
+		case name == "":
+			t.Errorf("%s stands before the first theme", word)
+		case seen[name+fold(word)]:
+			t.Errorf("%s %s twice", name, word)
+		}
+		seen[name+fold(word)] = true
+	}
+}
+
 func refit(t *testing.T, folder string) {
 	var own, others []*fitRow
 	tests := map[string][]*fitRow{}

@@ -14,10 +14,10 @@ import (
 // The rules of this file. Beside the rules of the scanner, which know the
 // wording of an attack, stands a small linear model, which knows what attacks
 // are about. It sees which words, pairs of neighbours and pieces of words a
-// text holds, which themes meet in one of its sentences, and which classes of
-// the scanner's vocabulary occur. Each is a slot of a table of weights;
-// their sum, over the root of their number, is the score. The weights are
-// fitted by TestFit, which says on what.
+// text holds, which themes meet in one of its sentences, and in which order,
+// and which classes of the scanner's vocabulary occur. Each is a slot of a
+// table of weights; their sum, over the root of their number, is the score. The
+// weights are fitted by TestFit, which says on what.
 
 const (
 	// threatSlots is the number of weights. Twice as many told no more apart.
@@ -81,12 +81,12 @@ type theme uint64
 //go:embed themes.txt
 var themesFile string
 
-// themes are the themes of a folded word; themeNames, at most 64, are their
-// names.
-var themes, themeNames = readThemes(themesFile)
+// themes are the themes of a folded word.
+var themes, _ = readThemes(themesFile)
 
+// readThemes also returns the themes' names, of which 64 have a bit.
 func readThemes(file string) (of map[string]theme, names []string) {
-	of = map[string]theme{}
+	of = make(map[string]theme, len(file)/10) // About as many words as there are.
 	at := 0
 	for word := range strings.FieldsSeq(file) {
 		if name, ok := strings.CutSuffix(word, ":"); ok {
