@@ -45,7 +45,7 @@ func TestLearningRates(t *testing.T) {
 	for i, s := range exchanges(t) {
 		half := i % 2
 		wanted[half] += len(s.Want)
-		for _, d := range extractAfter(s.Before, cleanText(s.Text)) {
+		for _, d := range alone(extractAfter(s.Before, cleanText(s.Text))) {
 			learned[half]++
 			ok := false
 			for _, w := range s.Want {
@@ -59,7 +59,7 @@ func TestLearningRates(t *testing.T) {
 		}
 		for _, w := range s.Want {
 			found := false
-			for _, d := range extractAfter(s.Before, cleanText(s.Text)) {
+			for _, d := range alone(extractAfter(s.Before, cleanText(s.Text))) {
 				found = found || w.Type == d.typ && strings.Contains(d.content, w.Has)
 			}
 			if !found {

@@ -20,6 +20,9 @@ type draft struct {
 	// corrects, where set, is what the content says in place of.
 	corrects string
 
+	// changes says that it is a memory only if it changes what its slot holds.
+	changes bool
+
 	// pointing says that it is but a wish to remember what was said around it.
 	pointing bool
 
@@ -60,6 +63,9 @@ func extractWith(model *teller, text string) []draft {
 		kept = make([]draft, len(list))
 	}
 	model.complete(text, list, used, kept)
+	if model != nil {
+		mind(list, used, kept)
+	}
 
 	return slices.DeleteFunc(kept, func(d draft) bool { return d.typ == "" })
 }

@@ -155,7 +155,7 @@ func TestExtractNothing(t *testing.T) {
 		"should small orders have two signatures at our shop",
 	}
 	for _, text := range texts {
-		if got := draftTexts(extract(cleanText(text))); len(got) != 0 {
+		if got := draftTexts(alone(extract(cleanText(text)))); len(got) != 0 {
 			t.Errorf("extract(%q) = %q, want nothing", text, got)
 		}
 	}
@@ -186,7 +186,7 @@ func TestTell(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, draftTexts(extract(cleanText(test.text)))); diff != "" {
+			if diff := cmp.Diff(test.want, draftTexts(alone(extract(cleanText(test.text))))); diff != "" {
 				t.Errorf("extract(%q) (-want +got):\n%s", test.text, diff)
 			}
 		})

@@ -128,7 +128,7 @@ func (x *extractor) read(e Exchange) error {
 	if err != nil {
 		return err
 	}
-	if found = beside(found, extract(words)); len(found) == 0 {
+	if found = beside(found, alone(extract(words))); len(found) == 0 {
 		return nil
 	}
 	x.store.complete(found, e, words)

@@ -161,7 +161,7 @@ func opposed(shared, own []Known) (out []Opposed) {
 				continue
 			}
 			other := said[slot{fold(item.Subject), item.Attribute}]
-			if other == nil || fold(other.Content) == fold(item.Content) {
+			if other == nil || fold(other.Content) == fold(item.Content) || sameClaim(other.Content, item.Content) {
 				continue
 			}
 			if o := (Opposed{item, *other}); other.CreatedAt.After(item.CreatedAt) {

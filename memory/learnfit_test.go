@@ -310,7 +310,7 @@ func refitStatements(t *testing.T, folder string) {
 	}
 	wrong, ruled := 0, 0
 	for _, prompt := range work {
-		wrong += boolInt(len(extractWith(models[partOf(prompt)], cleanText(prompt))) > 0)
+		wrong += boolInt(len(alone(extractWith(models[partOf(prompt)], cleanText(prompt)))) > 0)
 		ruled += boolInt(len(extractWith(nil, cleanText(prompt))) > 0)
 	}
 	t.Logf("of %d prompts for work something is learned from %d, by the rules alone from %d", len(work), wrong, ruled)
@@ -368,7 +368,7 @@ func learnedOf(list []said, model func(said) *teller) map[Type]*learning {
 		by[typ] = &learning{}
 	}
 	for _, s := range list {
-		drafts := extractAfterWith(model(s), s.Before, cleanText(s.Text))
+		drafts := alone(extractAfterWith(model(s), s.Before, cleanText(s.Text)))
 		for _, d := range drafts {
 			kept, right := false, false
 			for _, w := range s.Want {

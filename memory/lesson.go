@@ -56,6 +56,7 @@ func (s *Store) read(e Exchange) (lesson, bool) {
 func (s *Store) complete(drafts []draft, e Exchange, text string) {
 	for i := range drafts {
 		d := &drafts[i]
+		d.claim()
 		d.at, d.source, d.session = e.At, SourceUser, toText(e.Session)
 		if d.typ.timely() {
 			d.content = dated(d.content, s.local(e), tenseOf(d.typ, d.content))
@@ -96,6 +97,9 @@ func (l *lesson) write(ctx context.Context, tx *txn) ([]learned, error) {
 		out, n, err := put(ctx, tx, l.exchange.Scope, d)
 		if err != nil {
 			return nil, err
+		}
+		if d.changes && n == 0 {
+			continue
 		}
 		if n != 0 && d.corrects != "" {
 			if err = correct(ctx, tx, l.exchange.Scope, d, n, &out); err != nil {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,6 +48,8 @@ var rules = []rule{
 	{Identity, "m am sam bin suis soy sono", "", clause(`(?i:i'm|i am|ja sam|ich bin|je suis|soy|sono) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?), (?i:nice|pleased|glad|drago|an? |the |from |iz |aus |de |und |i |\p{L}+ (?:iz|u|aus|at|from|na) )`), slot("user", "name")},
 	{Identity, "live reside based living", "", clause(`(?i:i ` + adverb + `(?:live|reside)|i'm ` + adverb + `(?:based|living)|i am ` + adverb + `(?:based|living)) in ` + name), slot("user", "location")},
 	{Identity, "moved relocated ivimo ivim selio selila preselio preselila wohne lebe habite vivo abito moro", "", clause(`(?i:(?:i|we)(?:'ve| have)? ` + adverb + `(?:moved|relocated) (?:from (?:the )?\p{L}+(?: \p{Lu}\p{L}+)? )?to|živim u|živimo u|(?:pre)?seli(?:o|la) sam se u|ich (?:wohne|lebe) (?:\S+ ){0,3}in|j'habite [àa]|vivo (?:en|a)|abito a|moro em) ` + name), slot("user", "location")},
+	{Identity, "radim", "ne", clause(`(?i:ne radim (?:više )?(?:u|za)|više ne radim (?:u|za)) ` + name), noLonger("user", "employer")},
+	{Identity, "ivim", "ne", clause(`(?i:ne živim (?:više )?u|više ne živim u) ` + name), noLonger("user", "location")},
 	{Identity, "work working", "", clause(`(?i:i (?:no longer|don't|do not|stopped) work(?:ing)? (?:at|for)) ` + name), noLonger("user", "employer")},
 	{Identity, "work working radim joined job role position arbeite travaille trabajo lavoro", "", clause(`(?i:i(?:'m| am)? ` + adverb + `work(?:ing)? (?:remotely |full-time |part-time |from home )?(?:at|for)|radim (?:\p{L}+ ){0,3}(?:u|za)(?: firm[iu])?|i ` + adverb +
 		`joined|i ` + adverb + `(?:started|start) (?:working|a (?:new )?job) (?:at|for)|i(?:'ve)? (?:got|have|took|landed|found) (?:a |my )?(?:new )?(?:job|role|position) (?:at|with)|i work in [\p{L} ]{3,25} (?:at|for)|ich arbeite (?:bei|für)(?: der| dem)?|je travaille (?:chez|pour)|trabajo (?:en|para)|lavoro (?:per|da|in)) ` + name), slot("user", "employer")},
@@ -98,7 +101,7 @@ var rules = []rule{
 	{Preference, "like love enjoy adore hate dislike stand", "", clause(`(?i:i ` + adverb + `(do not |don't |never |no longer )?` + adverb + `(like|love|enjoy|adore|hate|dislike|can't stand|cannot stand)) (.{2,})`), liking},
 	{Preference, "fan", "", clause(`(?i:(?:i'm|i am) (not |no )?(?:really )?(?:a |an )?(?:big |huge |great )?(fan) of) (.{2,})`), liking},
 	{Preference, "prefer favor favour volim rather preferiram", "", clause(`(?i:i(?:'d| would)? ` + adverb + `(?:prefer|favou?r)|preferiram|i(?:'d| would) rather (?:have|use|get|see|read|work)|više volim) (?i:(?:it (?:when|if) |that |if )?)(.{3,})`), refuseVague},
-	{Preference, "volim obo mrzim", "", clause(`(?i:(?:ja )?(?:stvarno |baš |jako )?(ne )?(volim|obožavam|mrzim)) (.{2,})`), liking},
+	{Preference, "volim obo mrzim", "", clause(`(?i:(?:ja )?(?:stvarno |baš |jako |više |opet |ponovo |sada |ipak )?(ne )?(volim|obožavam|mrzim)) (.{2,})`), liking},
 	{Preference, "bevorzuge mag liebe hasse pr aime adore prefiero gusta gustan encanta encantan teste odio preferisco piace prefiro gosto", "", clause(`(?i:ich (?:bevorzuge|mag|liebe|hasse)|je (?:préfère|déteste|n'aime pas)|j'(?:aime|adore)|prefiero|(?:no )?me (?:gustan?|encantan?)|odio|preferisco|(?:non )?mi piace|prefiro|(?:não )?gosto de) (.{3,})`), refuseVague},
 	{Preference, "jedem pijem alergi svi", "", clause(`(?i:ne (?:jedem|pijem) .{3,}|alergič(?:an|na) sam na .{3,}|(?:ne )?sviđa(?:ju)? mi se .{3,})`), nil},
 	{Preference, "favorite favourite", "", clause(`(?i:my favou?rite (\p{L}[\p{L} ]{2,30}) is) `), slotOf("favourite")},
@@ -227,7 +230,7 @@ func compile(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern)
 func slot(subject, attribute string) func(*draft, []string) {
 	return func(d *draft, groups []string) {
 		d.subject, d.attribute = subject, attribute
-		d.value = strings.TrimRight(fold(groups[len(groups)-1]), " .,")
+		d.value = slotValue(fold(cmp.Or(groups[len(groups)-1], groups[min(1, len(groups)-1)])))
 		if first, _, _ := strings.Cut(d.value, " "); notValues[first] {
 			d.typ = ""
 		}
@@ -321,7 +324,7 @@ func slotPlace(d *draft, groups []string) {
 
 // slotMine fills (user, what is the user's).
 func slotMine(d *draft, groups []string) {
-	d.subject, d.attribute, d.value = "user", fold(groups[1]), strings.TrimRight(fold(groups[2]), " .!")
+	d.subject, d.attribute, d.value = "user", attributeOfMine(strings.Fields(fold(groups[1]))), slotValue(fold(groups[2]))
 	if notValues[strings.ToLower(strings.Fields(groups[2])[0])] {
 		d.typ = ""
 	}
@@ -330,12 +333,26 @@ func slotMine(d *draft, groups []string) {
 // notValues are first words after which "my name is" names nobody.
 var notValues = wordSet("not no on in at my your same this that these what too also still already spelled", strings.ToLower)
 
+// slotValue is a value without what only says that it is the one that holds.
+func slotValue(value string) string {
+	for {
+		short := strings.TrimRight(value, " .,!")
+		for _, word := range [...]string{" now", " again", " currently", " sada", " jetzt"} {
+			short = strings.TrimPrefix(strings.TrimSuffix(short, word), word[1:]+" ")
+		}
+		if short == value {
+			return value
+		}
+		value = short
+	}
+}
+
 // slotOf fills (group, attribute) with what follows the match.
 func slotOf(attribute string) func(*draft, []string) {
 	return func(d *draft, groups []string) {
 		d.subject, d.attribute = fold(groups[1]), attribute
 		_, after, _ := strings.Cut(d.content, groups[0])
-		d.value = strings.TrimRight(fold(after), " .!")
+		d.value = slotValue(fold(after))
 	}
 }
 
@@ -382,7 +399,7 @@ func subjectOf(object string) string {
 }
 
 // tail is what follows the object of a liking.
-var tail = compile(`(?i)(?:[,.;:!(]| (?:because|but|since|when|while|although|very much|a lot|so much|anymore|any more|now|at all|more than|over)\b).*$`)
+var tail = compile(`(?i)(?:[,.;:!(]| (?:because|but|since|when|while|although|very much|a lot|so much|anymore|any more|again|now|at all|više|opet|sada|ponovo|more than|over)\b).*$`)
 
 // language is what is to be written in a language; the first group may name
 // something else than answers.

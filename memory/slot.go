@@ -15,10 +15,12 @@ const (
 	ofSlot = ` FROM memories WHERE tenant = ?1 AND agent = ?2 AND user = ?3 AND subject = ?4 AND attribute = ?5
 		AND value <> '' AND status = 'active'`
 
-	selectCurrent = `SELECT n, id, value, stated_at` + ofSlot + ` AND valid_to IS NULL`
+	selectCurrent = `SELECT n, id, value, type, stated_at` + ofSlot + ` AND valid_to IS NULL`
 	selectHeld    = `SELECT n, id` + ofSlot + ` AND value = ?6 AND valid_from <= ?7 AND valid_to > ?7 LIMIT 1`
 	selectNext    = `SELECT id, CASE WHEN valid_from > ?6 THEN valid_from ELSE stated_at END AS next` + ofSlot + ` AND stated_at > ?6
 		ORDER BY next LIMIT 1`
+	selectUnits = `SELECT attribute FROM memories WHERE tenant = ?1 AND agent = ?2 AND user = ?3 AND subject = ?4
+		AND (attribute = ?5 OR attribute GLOB ?5 || ' (*)') AND value <> '' AND status = 'active' AND valid_to IS NULL ORDER BY attribute LIMIT 2`
 	updateHeld = `UPDATE memories SET valid_to = ?6, superseded_by = ?7 WHERE n IN
 		(SELECT n` + ofSlot + ` AND valid_from <= ?6 AND stated_at <= ?6 AND valid_to > ?6 AND id <> ?7)`
 
@@ -31,13 +33,53 @@ func (r newRow) slot() []any {
 	return []any{r.scope.tenant, r.scope.agent, r.scope.user, r.draft.subject, r.draft.attribute}
 }
 
+// measure finds the slot of a number whose unit was left out now or before: "the
+// limit is 200" is of what "the limit is 100 requests" was of, if nothing else
+// is known to be limited.
+func (r *newRow) measure(ctx context.Context, tx *txn) error {
+	noun, unit, _ := strings.Cut(r.draft.attribute, " (")
+	if !measures[noun] && noun != "value" || unit == "time)" || unit == "bytes)" || strings.Contains(unit, ") ") {
+		return nil
+	}
+	args := r.slot()
+	args[len(args)-1] = noun
+	rows, err := tx.QueryContext(ctx, selectUnits, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var known []string
+	for rows.Next() {
+		var attribute string
+		if err = rows.Scan(&attribute); err != nil {
+			return err
+		}
+		known = append(known, attribute)
+	}
+	if len(known) == 1 && (unit == "" || known[0] == noun) {
+		r.draft.attribute = known[0]
+	}
+
+	return rows.Err()
+}
+
 // putSlot stores a value of a slot. The value that was stated last is current,
 // whatever order statements arrive in.
 func putSlot(ctx context.Context, tx *txn, r newRow) (Outcome, int64, error) {
+	if err := r.measure(ctx, tx); err != nil {
+		return Outcome{}, 0, err
+	}
 	var old, stated int64
 	var oldID, oldValue string
-	err := tx.QueryRowContext(ctx, selectCurrent, r.slot()...).Scan(&old, &oldID, &oldValue, &stated)
+	var oldType Type
+	err := tx.QueryRowContext(ctx, selectCurrent, r.slot()...).Scan(&old, &oldID, &oldValue, &oldType, &stated)
 	at := r.draft.at.UnixMilli()
+	if r.draft.changes && (err == nil || errors.Is(err, sql.ErrNoRows)) {
+		if err != nil || at < stated || !r.draft.endsValue(oldValue) {
+			return Outcome{Outcome: Skipped, Reason: "changes nothing that is known"}, 0, nil
+		}
+		r.draft.typ = oldType
+	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return r.store(ctx, tx, Stored, "new")
@@ -68,6 +110,15 @@ func putSlot(ctx context.Context, tx *txn, r newRow) (Outcome, int64, error) {
 	_, err = tx.ExecContext(ctx, insertEdge, n, old, kind)
 
 	return out, n, err
+}
+
+// endsValue reports whether a slot's value doesn't hold after d.
+func (d *draft) endsValue(value string) bool {
+	if not, ok := strings.CutPrefix(d.value, gone); ok {
+		return value == not
+	}
+
+	return value != d.value
 }
 
 // putHistory stores a value that was already out of date when it arrived.

@@ -156,6 +156,7 @@ func TestAddOutcomes(t *testing.T) {
 	first := list(t, s, ann, Filter{Text: "door"})
 	want := Item{
 		ID: first[1].ID, ExternalID: "x1", Agent: "bot", User: "ann", Type: Fact, Content: "The door is red",
+		Subject: "door", Attribute: "is red",
 		Importance: 0.6, Source: SourceImported, Status: StatusActive, CreatedAt: noon, ValidFrom: noon, Hits: 2,
 	}
 	if diff := cmp.Diff(want, first[1]); diff != "" {

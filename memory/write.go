@@ -82,6 +82,8 @@ func (s *Store) draft(item NewItem, otherwise Type) draft {
 	d.content, d.whole = content, cleanText(item.Content)
 	if item.Subject != "" && item.Attribute != "" {
 		d.subject, d.attribute, d.value = toText(item.Subject), toText(item.Attribute), fold(content)
+	} else if item.Name == "" {
+		d.claim()
 	}
 
 	return s.label(d, item)
