@@ -8,7 +8,7 @@ import (
 var (
 	// measures are nouns of what is one number.
 	measures = foldedSet(`limit quota budget rent price fee cost rate threshold timeout capacity maximum minimum size port deposit mortgage income revenue
-		weight height headcount population ttl retention target goal`)
+		weight height headcount population ttl retention target goal salary wage commute`)
 
 	// units of one kind give way to each other; no other units do.
 	units = map[string]string{
@@ -69,6 +69,17 @@ func measured(whose string, of, rest []string) (subject, attribute, value string
 	default:
 		return noun, "value" + attribute[len(noun):], digits + unit + size
 	}
+}
+
+// counted reads how many or how much of one kind a thing has.
+func counted(whose string, of, rest []string) (subject, attribute, value string) {
+	digits, unit := number(rest[0])
+	suffix, size := unitOf(rest[1:])
+	if digits == "" || len(rest) != 2 || suffix == "" {
+		return "", "", ""
+	}
+
+	return owner(whose, of), "has" + suffix, digits + unit + size
 }
 
 // number parts a number, currency signs aside, from the unit behind it.

@@ -52,7 +52,7 @@ var endings = map[string]bool{
 	"today": true, "yesterday": true, "last week": true, "last month": true, "last year": true, "this week": true, "this month": true, "this year": true,
 }
 
-func isAge(word string) bool { return len(word) <= 3 && word[0] != '0' && isNumber(word) }
+func isAge(word string) bool { return len(word) <= 3 && isNumber(word) && word[0] != '0' }
 
 func isNumber(word string) bool {
 	for i := range len(word) {
@@ -67,7 +67,7 @@ func isNumber(word string) bool {
 var (
 	// titles are nouns of what is one name or address at a time.
 	titles = foldedSet(`owner lead manager boss supervisor contact url codename version maintainer landlord dentist therapist doctor coach
-		wife husband partner girlfriend boyfriend`)
+		wife husband partner girlfriend boyfriend cto ceo cfo coo president treasurer principal`)
 
 	// occasions are nouns of what is at one time.
 	occasions = foldedSet("deadline launch release go-live demo kickoff standup retro")
@@ -105,7 +105,7 @@ func worth(text string, list []string) (subject, attribute, value string) {
 		return "", "", ""
 	}
 	verb := slices.IndexFunc(list, func(word string) bool {
-		return word == "is" || word == "are" || word == "was" || word == "costs" || word == "cost" || word == "turned"
+		return word == "is" || word == "are" || word == "was" || word == "has" || word == "costs" || word == "cost" || word == "turned"
 	})
 	if verb < 2 || verb > 8 {
 		return "", "", ""
@@ -121,6 +121,8 @@ func worth(text string, list []string) (subject, attribute, value string) {
 	switch list[verb] {
 	case "costs", "cost":
 		subject, attribute, value = measured(whose, append(slices.Clone(of), "price"), rest)
+	case "has":
+		subject, attribute, value = counted(whose, of, rest)
 	case "turned":
 		subject, attribute, value = ageOfMine(whose, of, rest)
 	default:
