@@ -91,6 +91,9 @@ var (
 	renewed = foldedSet("new current present latest actual")
 	bygone  = foldedSet("old former previous ex")
 
+	placeWords    = foldedSet(places)
+	relativeWords = foldedSet(relatives)
+
 	ordinals = map[string]string{
 		"ground": "0", "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7", "eighth": "8",
 		"ninth": "9", "tenth": "10", "top": "top",
@@ -224,7 +227,7 @@ func whereOf(_ string, of, rest []string) (subject, attribute, value string) {
 	switch last := of[len(of)-1]; {
 	case len(rest) == 3 && rest[0] == "on" && rest[1] == "port" && isNumber(rest[2]):
 		return subject, "port", rest[2]
-	case len(rest) > 1 && (rest[0] == "in" || rest[0] == "at") && slices.Contains(strings.Fields(places), last):
+	case len(rest) > 1 && (rest[0] == "in" || rest[0] == "at") && placeWords[last]:
 		return subject, "location", strings.Join(rest[1:], " ")
 	default:
 		return "", "", ""
@@ -236,7 +239,7 @@ func ageOfMine(whose string, of, rest []string) (subject, attribute, value strin
 	if whose != "my" || !isAge(rest[0]) || len(rest) != 1 && (len(rest) != 3 || rest[2] != "old" || !strings.HasPrefix(rest[1], "year")) {
 		return "", "", ""
 	}
-	if !slices.ContainsFunc(of, func(word string) bool { return slices.Contains(strings.Fields(relatives), word) }) {
+	if !slices.ContainsFunc(of, func(word string) bool { return relativeWords[word] }) {
 		return "", "", ""
 	}
 
